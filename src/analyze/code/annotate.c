@@ -92,9 +92,9 @@ static int add_instruction(struct builder *builder, const struct instruction *in
 	return instruction->has_target ? name_target(builder, instruction, row) : 0;
 }
 
-/* Adds rows for sampled addresses below `end` but `except`, where an instruction starts. */
-static int add_addresses(struct builder *builder, enum annotated_kind kind, uint64_t end,
-			 uint64_t except)
+/* Adds rows for sampled addresses below `end` (UINT64_MAX: for all that are left) that have none.
+ */
+static int add_addresses(struct builder *builder, enum annotated_kind kind, uint64_t end)
 {
 	const struct annotate_procedure *procedure = builder->procedure;
 	for (; builder->next_sample < procedure->sample_count; builder->next_sample++) {
@@ -102,9 +102,8 @@ static int add_addresses(struct builder *builder, enum annotated_kind kind, uint
 		if (vaddr >= end && end != UINT64_MAX)
 			return 0;
 		size_t count = builder->annotation->row_count;
-		if (vaddr == except ||
-		    (count && builder->annotation->rows[count - 1].vaddr == vaddr))
-			continue; /* that row is there */
+		if (count && builder->annotation->rows[count - 1].vaddr == vaddr)
+			continue;
 		if (!new_row(builder, kind, vaddr))
 			return -ENOMEM;
 	}
@@ -115,7 +114,7 @@ static int decode_all(struct builder *builder)
 {
 	const uint8_t *bytes = builder->code.data;
 	uint64_t vaddr = builder->code_vaddr;
-	int ret = add_addresses(builder, ANNOTATED_ADDRESS, vaddr, UINT64_MAX);
+	int ret = add_addresses(builder, ANNOTATED_ADDRESS, vaddr);
 	for (size_t at = 0; at < builder->code.size && ret == 0;) {
 		struct instruction instruction;
 		decoder_decode(builder->decoder,
@@ -124,8 +123,7 @@ static int decode_all(struct builder *builder)
 		ret = add_instruction(builder, &instruction);
 		at += instruction.length_bytes;
 		if (ret == 0)
-			ret = add_addresses(builder, ANNOTATED_INSIDE, vaddr + at,
-					    instruction.vaddr);
+			ret = add_addresses(builder, ANNOTATED_INSIDE, vaddr + at);
 	}
 	return ret;
 }
@@ -239,7 +237,7 @@ static int build(struct builder *builder, const struct annotate_options *options
 	/* what lies behind the code, or all of it without code */
 	enum annotated_kind kind = procedure->image ? ANNOTATED_ADDRESS : ANNOTATED_NAME;
 	if (ret == 0)
-		ret = add_addresses(builder, kind, UINT64_MAX, UINT64_MAX);
+		ret = add_addresses(builder, kind, UINT64_MAX);
 	if (ret == 0)
 		ret = fill_cells(builder);
 	if (ret == 0)

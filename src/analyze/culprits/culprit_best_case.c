@@ -104,6 +104,9 @@ static void add_executions(const struct procedure_cycles *procedure, const struc
 	}
 }
 
+/* Splits the best cases of a block, as often behind each block before it as control came from
+ * there.
+ */
 static void split_block(const struct procedure_cycles *procedure, uint32_t block,
 			struct split *split, struct stall *stalls)
 {

@@ -43,6 +43,7 @@ static void cap_by_loop(const struct culprit_rules *rules, uint32_t block, struc
 	fetch->page_times = fmin(fetch->page_times, entries);
 }
 
+/* How often the instruction may have waited for its fetch, by what ran just before it. */
 static struct fetch fetch_of(const struct culprit_rules *rules, uint32_t block,
 			     uint32_t instruction)
 {

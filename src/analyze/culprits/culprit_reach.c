@@ -118,6 +118,7 @@ static bool moves_on(const struct instruction_effects *effects, unsigned number)
 	return effects->class == LATENCY_LOAD && !register_set_empty(&others);
 }
 
+/* What is under way in `registers` behind the instruction. */
 static void step(const struct reaching *reaching, struct reach *registers, uint32_t instruction)
 {
 	const struct procedure_cycles *procedure = reaching->procedure;

@@ -176,7 +176,7 @@ static bool lists(const struct culprit_list *list, enum dynamic_cause cause)
 	return false;
 }
 
-static unsigned stack_register(const struct culprit_rules *rules)
+unsigned culprit_stack_pointer(const struct culprit_rules *rules)
 {
 	return rules->procedure->isa == ISA_AARCH64 ? (unsigned)AARCH64_SP : (unsigned)X86_RSP;
 }
@@ -190,7 +190,7 @@ static unsigned frame_register(const struct culprit_rules *rules)
  * register for anything else. */
 static bool has_frame(const struct culprit_rules *rules)
 {
-	unsigned stack = stack_register(rules), frame = frame_register(rules);
+	unsigned stack = culprit_stack_pointer(rules), frame = frame_register(rules);
 	for (uint32_t i = 0; i < rules->procedure->cfg.instruction_count; i++) {
 		const struct instruction_effects *op = &rules->procedure->effects[i];
 		if (register_set_has(&op->writes, frame) && register_set_has(&op->reads, stack) &&
@@ -211,7 +211,7 @@ static void judge_sharing(const struct culprit_rules *rules, uint32_t block, uin
 	double most = fmax(op->reads_memory ? rules->costs.load_far : 0,
 			   op->writes_memory ? rules->costs.store_far : 0);
 	if (!(op->reads_memory || op->writes_memory) ||
-	    register_set_has(&op->address, stack_register(rules)) ||
+	    register_set_has(&op->address, culprit_stack_pointer(rules)) ||
 	    (rules->frame && register_set_has(&op->address, frame_register(rules))) ||
 	    isinf(culprit_misses_of_place(rules, block, instruction)))
 		return;

@@ -165,7 +165,7 @@ static void add_waits(const struct procedure_cycles *procedure, double *waits)
 
 /*
  * By loop, and behind them of the whole: the part of these waits that is shown, as the loop took so
- * many cycles beyond those that issuing takes at most. In order all 0, which nobody reads. NULL: no
+ * many cycles beyond those that issuing takes at most. In order all 0, and not used. NULL: no
  * memory. The caller frees it.
  */
 static double *shares_shown(const struct procedure_cycles *procedure)

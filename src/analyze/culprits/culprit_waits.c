@@ -18,10 +18,8 @@
 static bool stays_on_a_page(const struct culprit_rules *rules,
 			    const struct instruction_effects *effects)
 {
-	unsigned stack =
-		rules->procedure->isa == ISA_AARCH64 ? (unsigned)AARCH64_SP : (unsigned)X86_RSP;
 	struct register_set address = effects->address;
-	register_set_remove(&address, stack);
+	register_set_remove(&address, culprit_stack_pointer(rules));
 	return register_set_empty(&address);
 }
 

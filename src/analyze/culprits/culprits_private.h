@@ -136,6 +136,8 @@ bool culprit_is_edge_sure(const struct culprit_rules *rules, uint32_t edge);
 const struct cfg_instruction *culprit_at(const struct culprit_rules *rules, uint32_t instruction);
 /* The vaddr of its last byte. */
 uint64_t culprit_last_byte(const struct cfg_instruction *instruction);
+/* Its register, in the numbers of isa/registers.h. */
+unsigned culprit_stack_pointer(const struct culprit_rules *rules);
 /* The last instruction of a block. */
 uint32_t culprit_last_of(const struct culprit_rules *rules, uint32_t block);
 /*

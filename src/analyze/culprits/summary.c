@@ -254,12 +254,12 @@ static double cycles_in(const struct work *work, const struct annotate_procedure
 static int add_code(struct work *work, uint32_t position, struct error *err)
 {
 	struct summary *summary = work->summary;
-	const struct annotate_procedure *asked = &work->index->procedures[position];
+	const struct annotate_procedure *annotated = &work->index->procedures[position];
 	CLEANUP(procedure_cycles_freep) struct procedure_cycles *procedure = NULL;
 	CLEANUP(culprits_freep) struct culprits *culprits = NULL;
 	int ret = cycles_of_procedure(work->cycles, position, &procedure, err);
 	if (ret == -ENODATA) {
-		summary->unknown_cycles += cycles_in(work, asked);
+		summary->unknown_cycles += cycles_in(work, annotated);
 		summary->unknown_procedures++;
 		return 0;
 	}
@@ -271,8 +271,8 @@ static int add_code(struct work *work, uint32_t position, struct error *err)
 	summary->relative_procedures += procedure->scale == CYCLES_RELATIVE;
 	summary->unknown_procedures += !culprits->known;
 	/* Cycles outside of the graph are unknown. */
-	double inside =
-		cycles_in(work, asked) + (procedure->cold ? cycles_in(work, procedure->cold) : 0);
+	double inside = cycles_in(work, annotated) +
+			(procedure->cold ? cycles_in(work, procedure->cold) : 0);
 	summary->total += procedure->cold ? cycles_in(work, procedure->cold) : 0;
 	summary->samples +=
 		procedure->cold ? (double)procedure->cold->cells[work->column].samples : 0;
@@ -294,13 +294,13 @@ static bool is_kernel(const struct work *work, const struct procedure *procedure
  * Where most samples of a procedure waited until interrupts were enabled again, they are late
  * cycles and the rest is unknown. False: the procedure is to be explained like any other.
  */
-static bool add_late(struct work *work, const struct annotate_procedure *asked)
+static bool add_late(struct work *work, const struct annotate_procedure *annotated)
 {
-	double late = 0, cycles = cycles_in(work, asked);
-	for (size_t i = 0; work->late && i < asked->sample_count; i++) {
-		const struct annotate_sample *sample = &asked->samples[i];
+	double late = 0, cycles = cycles_in(work, annotated);
+	for (size_t i = 0; work->late && i < annotated->sample_count; i++) {
+		const struct annotate_sample *sample = &annotated->samples[i];
 		if (sample->column == work->column &&
-		    late_samples_at(work->late, asked->procedure, sample->vaddr))
+		    late_samples_at(work->late, annotated->procedure, sample->vaddr))
 			late += (double)sample->cell.estimate / work->divisor;
 	}
 	if (late <= 0 || late < cycles - late)
@@ -313,17 +313,18 @@ static bool add_late(struct work *work, const struct annotate_procedure *asked)
 static int add_procedure(struct work *work, uint32_t position, struct error *err)
 {
 	struct summary *summary = work->summary;
-	const struct annotate_procedure *asked = &work->index->procedures[position];
-	double cycles = cycles_in(work, asked);
-	if (is_kernel(work, asked->procedure) && kernel_name_is_idle(asked->procedure->linkage)) {
+	const struct annotate_procedure *annotated = &work->index->procedures[position];
+	double cycles = cycles_in(work, annotated);
+	if (is_kernel(work, annotated->procedure) &&
+	    kernel_name_is_idle(annotated->procedure->linkage)) {
 		summary->idle_cycles += cycles;
 		return 0;
 	}
 	if (cycles_is_counted_elsewhere(work->cycles, position))
 		return 0;
 	summary->total += cycles;
-	summary->samples += (double)asked->cells[work->column].samples;
-	if (add_late(work, asked))
+	summary->samples += (double)annotated->cells[work->column].samples;
+	if (add_late(work, annotated))
 		return 0;
 	/* It may have samples of other events alone. */
 	if (cycles <= 0)

@@ -35,16 +35,16 @@ static int compare_candidates(const void *left, const void *right)
 	return (a->block > b->block) - (a->block < b->block);
 }
 
-static double known(double value)
+static double known_or_0(double value)
 {
-	return value > 0 ? value : 0; /* NaN too */
+	return value > 0 ? value : 0;
 }
 
-/* What makes a block worth showing: its cycles; without any, its executions. */
+/* By this blocks are chosen: their cycles, or where none are known their executions. */
 static double heat(const struct procedure_cycles *procedure, uint32_t block)
 {
-	return procedure->whole.cycles > 0 ? known(procedure->blocks[block].cycles)
-					   : known(procedure->frequencies.blocks[block].value);
+	return procedure->whole.cycles > 0 ? known_or_0(procedure->blocks[block].cycles)
+					   : known_or_0(procedure->frequencies.blocks[block].value);
 }
 
 /* Marks the best candidates that are not shown yet, until `limit` blocks are. `shown` by block: 0
@@ -62,7 +62,7 @@ static void take_best(struct candidate *list, size_t count, size_t limit, uint8_
 }
 
 /* Two thirds are the hottest blocks; the rest are those that edges join to them. */
-static int choose(const struct procedure_cycles *procedure, size_t limit, uint8_t *shown)
+static int choose_blocks(const struct procedure_cycles *procedure, size_t limit, uint8_t *shown)
 {
 	const struct flow_graph *graph = &procedure->cfg.graph;
 	size_t room = graph->block_count > 2 * graph->edge_count ? graph->block_count
@@ -79,7 +79,7 @@ static int choose(const struct procedure_cycles *procedure, size_t limit, uint8_
 	count = 0;
 	for (size_t e = 0; e < graph->edge_count; e++) {
 		const struct flow_edge *edge = &graph->edges[e];
-		double weight = known(procedure->frequencies.edges[e].value);
+		double weight = known_or_0(procedure->frequencies.edges[e].value);
 		if (edge->from == FLOW_OUTSIDE || edge->to == FLOW_OUTSIDE ||
 		    shown[edge->from] == shown[edge->to])
 			continue;
@@ -125,8 +125,8 @@ static int number_blocks(struct cfg_view *view, const uint8_t *shown)
 	if (shown[cfg->entry])
 		view->blocks[view->count++] = cfg->entry;
 	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
-		whole += known(view->procedure->blocks[b].cycles);
-		hidden += shown[b] ? 0 : known(view->procedure->blocks[b].cycles);
+		whole += known_or_0(view->procedure->blocks[b].cycles);
+		hidden += shown[b] ? 0 : known_or_0(view->procedure->blocks[b].cycles);
 		if (shown[b] && b != cfg->entry)
 			view->blocks[view->count++] = b;
 		view->position[b] = CFG_NO_BLOCK;
@@ -188,7 +188,7 @@ static int write_text(struct cfg_view *view, struct resolver *resolver, struct d
 				       : instruction.operands;
 	if (!operands)
 		return -ENOMEM;
-	/* a conditional that names a register too keeps it: "cbz x0, +0x40" */
+	/* operands before the target stay: "cbz x0, +0x40" */
 	const char *before = strrchr(instruction.operands, ',');
 	bool keeps = before && operands != instruction.operands;
 	view->texts[number] = arena_printf(&view->arena, "%s%s%.*s%s%s", instruction.mnemonic,
@@ -228,7 +228,7 @@ int cfg_view_init(struct cfg_view *view, const struct procedure_cycles *procedur
 	if (!limit || cfg->graph.block_count <= limit)
 		memset(shown, 1, cfg->graph.block_count);
 	else
-		ret = choose(procedure, limit, shown);
+		ret = choose_blocks(procedure, limit, shown);
 	leave_out_padding(view, shown);
 	if (ret == 0)
 		ret = number_blocks(view, shown);
@@ -286,7 +286,7 @@ struct estimate cfg_view_rounds(const struct procedure_cycles *procedure, uint32
 	double rounds = ran->value / entered.value;
 	if (!(entered.value > 0) || !isfinite(rounds))
 		return (struct estimate){ .kind = ESTIMATE_ABSENT };
-	/* each time that it is entered it goes around once at least */
+	/* it goes around at least once each time that it is entered */
 	double low = fmax(ran->low / entered.high, 1), high = ran->high / entered.low;
 	if (isnan(low) || isnan(high))
 		return (struct estimate){ ESTIMATE_VALUE, rounds, rounds, rounds };

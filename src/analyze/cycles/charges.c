@@ -23,7 +23,7 @@ struct charges {
 	struct annotate_index *index;
 	struct cycles *cycles; /* NULL: no event tells of time */
 	struct by_pointer *positions;
-	unsigned *skids; /* that the profile's events have, each once */
+	unsigned *skids; /* of the profile's events that have one, each once */
 	size_t skid_count;
 	struct kept_table *tables; /* by position * skid_count + position in skids */
 };
@@ -122,7 +122,8 @@ unsigned charges_skid(const struct charges *charges, const struct event_column *
 	return charges->cycles ? cycles_skid_of(charges->cycles, column) : 0;
 }
 
-/* The position where the procedure's samples are counted, which is its parent's of a cold part. */
+/* The position where the procedure is counted: of a cold part its parent's. The index's count:
+ * none. */
 static uint32_t find_position(const struct charges *charges, const struct procedure *procedure)
 {
 	const struct by_pointer wanted = { .procedure = procedure };

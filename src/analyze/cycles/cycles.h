@@ -90,7 +90,7 @@ struct cycles_bounds {
 
 struct procedure_cycles {
 	const struct cycles *cycles;
-	const struct annotate_procedure *procedure; /* that was asked for */
+	const struct annotate_procedure *procedure; /* the one given */
 	const struct annotate_procedure
 		*cold; /* its other part, when that has samples too; or NULL */
 	enum isa isa;

@@ -311,6 +311,7 @@ static int add_steps(const struct builder *builder, const struct procedure_cycle
 	return 0;
 }
 
+/* Estimates a procedure by itself and adds what relates it to others. 0 or -ENOMEM. */
 static int add_procedure(struct builder *builder, uint32_t position, struct error *err)
 {
 	CLEANUP(procedure_cycles_freep) struct procedure_cycles *procedure = NULL;

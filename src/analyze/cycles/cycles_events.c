@@ -3,7 +3,7 @@
 #include "analyze/cycles/cycles_private.h"
 #include "base/error.h"
 
-#define SKID_LIMIT 16 /* a file that says more is not believed */
+#define SKID_LIMIT 16 /* a larger skid in a file is taken for an error */
 
 void cycles_note(struct cycles *cycles, const char *note)
 {

@@ -66,9 +66,9 @@ static int compare(const void *left, const void *right)
 	return a->part.is_loop != b->part.is_loop ? (a->part.is_loop ? -1 : 1) : 0;
 }
 
-/* The number of parts. */
-static size_t fill(const struct procedure_cycles *procedure, const struct shown *shown,
-		   struct sorted *sorted)
+/* Lists all shown loops and all blocks; returns how many. */
+static size_t list_parts(const struct procedure_cycles *procedure, const struct shown *shown,
+			 struct sorted *sorted)
 {
 	const struct flow_loops *loops = &procedure->loops;
 	size_t count = 0;
@@ -91,7 +91,7 @@ static size_t fill(const struct procedure_cycles *procedure, const struct shown 
 	return count;
 }
 
-/* Where the parts of each loop start in the sorted list, [loops]: of those outside of any. */
+/* By loop where its parts start in the sorted list; starts[loops]: parts outside of all loops. */
 static void find_starts(const struct sorted *sorted, size_t count, uint32_t loops, size_t *starts)
 {
 	for (uint32_t l = 0; l <= loops; l++)
@@ -113,7 +113,7 @@ int cycles_rank(const struct procedure_cycles *procedure, struct ranked_part **p
 		return -ENOMEM;
 	}
 	find_shown(&procedure->loops, shown);
-	size_t all = fill(procedure, shown, sorted);
+	size_t all = list_parts(procedure, shown, sorted);
 	qsort(sorted, all, sizeof(*sorted), compare);
 	find_starts(sorted, all, loops, next);
 	for (uint32_t within = FLOW_NO_LOOP;;) {

@@ -20,9 +20,9 @@ struct ranked_part {
 };
 
 /*
- * The loop as which a loop is shown: itself, but an irreducible loop inside another one is shown as
- * part of that, as how these nest depends on the order of search (flow_loops.h). A computed goto
- * makes hundreds of them.
+ * The loop as which a loop is shown: itself, but an irreducible loop right inside another
+ * irreducible one is shown as part of that, as how these nest depends on the order of search
+ * (flow_loops.h). A computed goto makes hundreds of them.
  */
 uint32_t cycles_shown_loop(const struct flow_loops *loops, uint32_t loop);
 

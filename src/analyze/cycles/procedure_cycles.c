@@ -40,20 +40,20 @@ bool procedure_cycles_are_relative(const struct procedure_cycles *procedure)
 static int build_graph(struct cycles *cycles, struct procedure_cycles *procedure,
 		       struct decoder **decoder, struct error *err)
 {
-	const struct procedure *asked = procedure->procedure->procedure;
+	const struct procedure *given = procedure->procedure->procedure;
 	int ret;
-	if (!asked->extent_known)
+	if (!given->extent_known)
 		return error_set(err, -ENODATA, "where it begins and ends is not known");
-	const struct code_space *space = cycles_code(cycles, asked->image, decoder, err, &ret);
+	const struct code_space *space = cycles_code(cycles, given->image, decoder, err, &ret);
 	if (!space)
 		return ret;
 	procedure->isa = space->isa;
-	ret = cfg_build(space, *decoder, asked->first, &procedure->cfg, err);
+	ret = cfg_build(space, *decoder, given->first, &procedure->cfg, err);
 	if (ret < 0)
 		return ret == -ENOENT ? -ENODATA : ret;
 	for (uint32_t p = 0; p < procedure->cfg.part_count; p++) {
 		const struct annotate_procedure *part =
-			cycles_procedure_at(cycles, asked->image, procedure->cfg.parts[p].first);
+			cycles_procedure_at(cycles, given->image, procedure->cfg.parts[p].first);
 		if (part && part != procedure->procedure)
 			procedure->cold = part;
 	}
@@ -210,6 +210,7 @@ static int find_unit(struct procedure_cycles *procedure, const struct cycles_sam
 	return 0;
 }
 
+/* Estimates frequencies and scales them to executions. 0 or -ENOMEM. */
 static int estimate(struct procedure_cycles *procedure, const struct cycles_samples *time,
 		    const struct cycles_samples *executions, const struct seen_counts *stacks)
 {
@@ -264,6 +265,7 @@ static int find_stacks(const struct cycles *cycles, struct procedure_cycles *pro
 	return ret;
 }
 
+/* From samples and counts to frequencies and costs. 0 or -ENOMEM. */
 static int measure(const struct cycles *cycles, struct procedure_cycles *procedure)
 {
 	const struct cycles_events *events = &cycles->events;

@@ -12,7 +12,7 @@
  * tables has a budget of steps in proportion to the instructions, and no call nests
  * deeper than a constant. Time is near-linear in the bytes: O(n log n) from ordering
  * edges and finding targets. Memory: 24 bytes an instruction, about 60 a block, and
- * 9 an instruction more while a function with indirect jumps is being worked on.
+ * 12 an instruction more while a function with indirect jumps is being worked on.
  *
  * A cfg borrows nothing but the bytes' addresses in `parts`, which live as long as
  * the space. Nothing changes it once built, and threads may share it.

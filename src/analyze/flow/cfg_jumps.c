@@ -150,7 +150,7 @@ static int note_value(struct resolver *resolver, uint32_t number, const struct v
 static bool follows_epilogue(const struct resolver *resolver, uint32_t instruction)
 {
 	const struct cfg_builder *builder = resolver->builder;
-	uint8_t sp = builder->space->isa == ISA_AARCH64 ? 31 : 4;
+	uint8_t sp = value_stack_pointer(&resolver->search);
 	uint32_t block = builder->block_of_instruction[instruction];
 	for (uint32_t i = instruction; i-- > builder->cfg->blocks[block].first;)
 		if ((builder->writes[i] & UINT64_C(1) << sp) &&
@@ -209,6 +209,8 @@ static int note_definitions(struct resolver *resolver, uint32_t number,
 	return 0;
 }
 
+/* Works out the target of a jump as constants and table entries, or decides without. 0 or -ENOMEM.
+ */
 static int follow_jump(struct resolver *resolver, uint32_t number)
 {
 	struct cfg_builder *builder = resolver->builder;
@@ -330,6 +332,7 @@ static int read_entries(struct resolver *resolver, const struct jump_table *tabl
 	return 0;
 }
 
+/* Adds the targets of a table; if it has none the jump is decided without it. 0 or -ENOMEM. */
 static int read_table(struct resolver *resolver, const struct jump_table *table)
 {
 	struct cfg_builder *builder = resolver->builder;

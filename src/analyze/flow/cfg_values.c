@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa/registers.h"
+
 /* How deep expressions are followed; a place with several definitions counts as several levels. */
 #define DEPTH_LIMIT	12
 #define DEPTH_OF_CHOICE 4
-#define X86_RSP		4
-#define AARCH64_SP	31
 
 static int walk_init(struct block_walk *walk, uint32_t blocks)
 {
@@ -52,9 +52,9 @@ struct transfer value_transfer(const struct value_search *search, uint32_t instr
 	return transfer;
 }
 
-static bool is_stack_pointer(const struct value_search *search, uint8_t reg)
+uint8_t value_stack_pointer(const struct value_search *search)
 {
-	return reg == (search->builder->space->isa == ISA_AARCH64 ? AARCH64_SP : X86_RSP);
+	return search->builder->space->isa == ISA_AARCH64 ? (uint8_t)AARCH64_SP : (uint8_t)X86_RSP;
 }
 
 static struct location register_location(uint8_t reg)
@@ -80,7 +80,7 @@ static uint64_t writes_that_define(const struct value_search *search,
 	if (!location->in_memory)
 		return own;
 	uint64_t mask = TRANSFER_WRITES_MEMORY;
-	if (!is_stack_pointer(search, location->reg)) /* what pushes and pops move */
+	if (location->reg != value_stack_pointer(search)) /* which pushes and pops move */
 		mask |= own;
 	if (!transfer_is_frame(search->builder->space->isa, location->reg))
 		mask |= TRANSFER_CALLS;
@@ -292,6 +292,9 @@ static bool read_pointer(const struct code_space *space, uint64_t vaddr, uint64_
 	return *out != 0;
 }
 
+/* What a load from that address gives: at a constant address the pointer that data holds there; at
+ * a variable times its size (or up to 64) plus a constant an entry of the table at that constant.
+ */
 static struct value loaded_from(struct value_search *search, const struct transfer *transfer,
 				struct value address)
 {
@@ -397,6 +400,8 @@ static struct value loaded_or_kept(struct value_search *search, const struct tra
 	return value_of(search, &place, depth);
 }
 
+/* What the instruction makes of the location. Where that is not understood it is a variable of its
+ * own, from there on. */
 static struct value defined(struct value_search *search, struct location location,
 			    uint32_t instruction, unsigned depth)
 {

@@ -80,6 +80,9 @@ int value_search_init(struct value_search *search, struct cfg_builder *builder);
 void value_search_release(struct value_search *search);
 
 struct transfer value_transfer(const struct value_search *search, uint32_t instruction);
+/* Its register, in the numbers of isa/transfer.h. */
+uint8_t value_stack_pointer(const struct value_search *search);
+/* Finds the instructions that define the value at the place, over all paths to it. */
 void value_definitions(struct value_search *search, const struct place *place,
 		       struct definitions *out);
 /* What the instruction makes of the location that it defines. */

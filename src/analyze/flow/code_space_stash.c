@@ -156,7 +156,7 @@ static struct span find_bytes(void *context, uint64_t vaddr, size_t size)
 	const uint8_t *bytes = run && run->last >= vaddr && size ? run_bytes(stash, run) : NULL;
 	if (!bytes)
 		return (struct span){ NULL, 0 };
-	uint64_t behind = run->last - vaddr; /* its last byte's distance */
+	uint64_t behind = run->last - vaddr; /* bytes behind this one */
 	return (struct span){ bytes + (vaddr - run->first), behind < size - 1 ? behind + 1 : size };
 }
 

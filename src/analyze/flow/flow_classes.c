@@ -13,13 +13,14 @@
 
 /*
  * The spanning tree is the search's: every block's own edge, start to end, and the edge
- * it was met by. A label waits at both ends of its edge and moves up the tree; what
- * meets again where both ways join cancels out. Nothing is kept for outside, the root.
+ * it was reached by. A label is put at both ends of its edge and moves up the tree from
+ * each; where the two paths join it cancels out. Nothing is kept for outside, the root.
  */
 struct labels {
 	uint64_t *of_block, *of_edge;
-	uint64_t *at_end; /* by block: of edges that leave it, of what is below them in the tree */
-	/* of those that arrive at its start: in of_block until the block is worked on */
+	/* By block, the labels at its end: of edges that leave it and from below them in the tree.
+	 * Those at its start are in of_block until label_tree() replaces them by the block's. */
+	uint64_t *at_end;
 	uint64_t *memory;
 };
 
@@ -73,7 +74,7 @@ static bool is_label(const void *rows, uint32_t position, const void *wanted)
 	return ((const uint64_t *)rows)[position] == *(const uint64_t *)wanted;
 }
 
-/* Numbers equal labels equally. The labels of classes take the place of those of elements. */
+/* Gives equal labels one number. Overwrites `label` by those of the classes. 0 or -ENOMEM. */
 static int number_labels(struct flow_classes *classes, uint64_t *label, size_t count)
 {
 	CLEANUP(hash_index_release) struct hash_index index = { 0 };

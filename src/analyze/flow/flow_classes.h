@@ -16,7 +16,7 @@
  * "Fast Computation of Small Cuts via Cycle Space Sampling", ACM TALG 2011). Edges of
  * one class always have equal labels; two classes get one label by chance, in one of
  * 10^8 graphs of 100,000 blocks and 200,000 edges. The bits are drawn from the graph's own
- * hash: equal graphs have equal classes, and nobody can lay out code for labels that are known
+ * hash: equal graphs have equal classes, and code cannot be laid out for labels that are known
  * beforehand.
  *
  * In a graph with missing edges nothing is known to run as often as anything else:

@@ -16,7 +16,7 @@ struct components {
 	uint32_t *set;	  /* NONE while it is open */
 	uint32_t *path;	  /* the blocks that the search stands in */
 	uint32_t *open;	  /* blocks whose set is not complete */
-	uint32_t depth, open_count, met, set_count;
+	uint32_t depth, open_count, numbered, set_count;
 	uint32_t *memory;
 };
 
@@ -43,7 +43,7 @@ static int components_init(struct components *components, uint32_t block_count)
 
 static void enter(struct components *components, uint32_t block)
 {
-	components->number[block] = components->low[block] = ++components->met;
+	components->number[block] = components->low[block] = ++components->numbered;
 	components->set[block] = NONE;
 	components->path[components->depth++] = block;
 	components->open[components->open_count++] = block;

@@ -248,6 +248,8 @@ static bool few_samples(const struct flow_clusters *class)
 	return class->samples < SAMPLES_A_POINT * class->points && class->samples < SAMPLES_A_CLASS;
 }
 
+/* Takes the first cluster that passes the rules of docs/methods.md, "Executions from cycles";
+ * without one the estimate by sums stays. */
 static void choose_cluster(struct work *work, uint32_t class, struct flow_clusters *out)
 {
 	size_t count = out->points, needed = points_needed(count);

@@ -9,7 +9,7 @@
  * stall lie together, and all others lie above: the estimate is the lowest cluster.
  *
  * Executions are in units of the samples' mean period in cycles: times the period they are a number
- * of executions. Pure, in time instructions * log(points of a class), memory 68 bytes an
+ * of executions. Pure, in time instructions * log(points of a class), memory 76 bytes an
  * instruction and 36 a class while it runs.
  */
 #pragma once

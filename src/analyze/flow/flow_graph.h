@@ -23,8 +23,8 @@ enum flow_edge_kind {
 	FLOW_BRANCH,	  /* by a direct jump */
 	FLOW_INDIRECT,	  /* through a jump table or a computed goto */
 	FLOW_ENTRY,	  /* from outside, to where the procedure starts */
-	FLOW_OTHER_ENTRY, /* from outside, into the middle; also where nobody is known to come from
-			   */
+	FLOW_OTHER_ENTRY, /* from outside, into the middle; also to blocks that no edge is known to
+			     lead to */
 	FLOW_LANDING,	  /* from outside: an exception is caught or cleaned up after */
 	FLOW_RETURN,	  /* to outside */
 	FLOW_TAIL,	  /* to outside, by a jump into other code */

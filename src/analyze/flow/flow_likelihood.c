@@ -12,17 +12,20 @@
 #define MADE_UP_MU_RATIO   0.1
 #define MADE_UP_COST_RATIO 10.0
 
-/* Slacks start at the costs, but not below this part of the mean cost. */
+/* Slacks start at the costs, and at this part of the mean cost at least. */
 #define LEAST_SLACK 0.01
-/* How far towards the boundary a step goes, and how fast the common target falls. */
+/* The part of the way to the boundary that a step goes at most, and the factor by which the common
+ * target falls. */
 #define STEP_RATIO   0.95
 #define TARGET_RATIO 0.1
-/* Parts of Newton's step above which the target falls, and above which half as many decades. */
+/* The target falls if at least this part of Newton's step could be taken, and by the root of that
+ * factor above the second. */
 #define LONG_STEP  0.7
 #define SHORT_STEP 0.3
 /* Relative to a node's throughput and to a target: errors of rounding that no step mends. */
 #define ROUNDING 1e-14
-/* When it has arrived: flow in to flow out, products to weights, slacks to their potentials. */
+/* Relative errors at convergence: of flow in and out, of products flow * slack to weights, of
+ * slacks to costs and potentials. */
 #define CONSERVED 1e-11
 #define CENTRED	  1e-8
 #define FEASIBLE  1e-12
@@ -80,7 +83,7 @@ void flow_likelihood_release(struct flow_likelihood *work)
 	*work = (struct flow_likelihood){ 0 };
 }
 
-/* A block is an edge between two nodes: where control comes in and where it goes out. */
+/* A block is an edge from the node where control enters it to the one where it leaves. */
 static uint32_t node_in(uint32_t block)
 {
 	return block == FLOW_OUTSIDE ? SPARSE_GROUND : 2 * block;
@@ -146,18 +149,19 @@ static int describe(struct flow_likelihood *work, const struct flow_graph *graph
 	double mu = options->mu_events, cost = options->edge_cost_ratio * known.least / known.mean;
 	work->edge_count = 0;
 	for (uint32_t block = 0; block < graph->block_count; block++) {
-		bool told = !isnan(costs[block]);
+		bool known_cost = !isnan(costs[block]);
 		assert(events[block] >= 0 && isfinite(events[block]));
-		add_edge(work, node_in(block), node_out(block), told ? events[block] + mu : mu,
-			 told ? costs[block] / known.mean : cost);
+		add_edge(work, node_in(block), node_out(block),
+			 known_cost ? events[block] + mu : mu,
+			 known_cost ? costs[block] / known.mean : cost);
 	}
 	for (size_t i = 0; i < graph->edge_count; i++) {
-		bool told = options->edge_events && !isnan(options->edge_cost_events[i]);
-		assert(!told ||
+		bool known_cost = options->edge_events && !isnan(options->edge_cost_events[i]);
+		assert(!known_cost ||
 		       (options->edge_events[i] >= 0 && isfinite(options->edge_events[i])));
 		add_edge(work, node_out(graph->edges[i].from), node_in(graph->edges[i].to),
-			 told ? options->edge_events[i] + mu : mu,
-			 told ? options->edge_cost_events[i] / known.mean : cost);
+			 known_cost ? options->edge_events[i] + mu : mu,
+			 known_cost ? options->edge_cost_events[i] / known.mean : cost);
 	}
 	for (size_t i = 0; i < work->closure.count; i++)
 		add_edge(work, node_out(work->closure.edges[i].from),
@@ -203,8 +207,8 @@ static void balance(struct flow_likelihood *work)
 	}
 }
 
-/* After balance(). Written so that NAN is never there. */
-static bool arrived(const struct flow_likelihood *work)
+/* After balance(). Comparisons are false for NAN. */
+static bool has_converged(const struct flow_likelihood *work)
 {
 	for (uint32_t node = 0; node < work->node_count; node++)
 		if (!(fabs(work->imbalance[node]) <= CONSERVED * work->throughput[node]))
@@ -219,9 +223,9 @@ static bool arrived(const struct flow_likelihood *work)
 }
 
 /*
- * All that is sent adds up to 0, outside's share with it. What rounding left of the sum goes to
- * the node that has most flow: there it is nothing, and a part whose only ways out and in are
- * made up has its cold flow from it.
+ * What is sent from all nodes and from outside adds up to 0. The error of rounding in that sum is
+ * put at the node with most flow, where it is negligible: elsewhere it would be the flow of a part
+ * whose only edges from and to outside are made up.
  */
 static void settle_busiest(struct flow_likelihood *work, double from_outside)
 {
@@ -237,11 +241,12 @@ static void settle_busiest(struct flow_likelihood *work, double from_outside)
 }
 
 enum falls {
-	FALLS_ROUGH, /* potentials' own differences: enough while all is far from the boundary */
-	FALLS_EXACT
+	FALLS_ROUGH, /* differences of potentials, exact enough far from the boundary */
+	FALLS_EXACT  /* sparse_ldl_differences() */
 };
 
-/* The step's fall of the potential along each edge, from what is sent from each node. */
+/* The fall of the step's potentials along each edge, from what is sent from each node
+ * (`imbalance`). Into `slack_step`. */
 static void find_falls(struct flow_likelihood *work, enum falls falls)
 {
 	if (falls == FALLS_EXACT) {
@@ -259,13 +264,14 @@ static void find_falls(struct flow_likelihood *work, enum falls falls)
 }
 
 /*
- * Newton's step for A x = 0, s = c + A'y, x s = t, from x, s that fulfil none of them. Of
+ * Newton's step of the primal-dual interior point method (Wright, "Primal-dual interior-point
+ * methods", SIAM 1997) for A x = 0, s = c + A'y, x s = t, from x, s that fulfil none of them. Of
  *
  *     A (x + dx) = 0    ds = A'dy + r, r = c + A'y - s    s dx + x ds = t - x s
  *
  * dx and ds are eliminated: A diag(x/s) A' dy = A x + A (t - x s - x r) / s, conductances
- * x/s between the nodes. What rounding leaves of A x at nodes with much flow would come out
- * as flow where there is little, so it is taken for 0, as is that of t - x s.
+ * x/s between the nodes. Errors of rounding of A x at nodes with much flow would become flow
+ * where there is little, so they are replaced by 0, as are those of t - x s.
  * After balance(). 0 or -EDOM.
  */
 static int find_step(struct flow_likelihood *work, double common_target)
@@ -303,7 +309,7 @@ static int find_step(struct flow_likelihood *work, double common_target)
 	return 0;
 }
 
-/* The part of a step, at most all of it, that leaves all values above 0. */
+/* The part of a step, 1 at most, that leaves all values above 0. */
 static double step_ratio(const double *values, const double *steps, size_t count)
 {
 	double ratio = 1;
@@ -313,8 +319,8 @@ static double step_ratio(const double *values, const double *steps, size_t count
 	return ratio;
 }
 
-/* Returns the smaller part of the two steps, which need not be equal. */
-static double go(struct flow_likelihood *work)
+/* Steps of flows and slacks may be cut differently; returns the smaller part. */
+static double take_step(struct flow_likelihood *work)
 {
 	double flow_ratio = step_ratio(work->flow, work->flow_step, work->edge_count);
 	double slack_ratio = step_ratio(work->slack, work->slack_step, work->edge_count);
@@ -326,17 +332,17 @@ static double go(struct flow_likelihood *work)
 	return fmin(flow_ratio, slack_ratio);
 }
 
-/* Whether it arrived. */
+/* Whether it converged. */
 static bool maximise(struct flow_likelihood *work, unsigned most_steps, unsigned *steps)
 {
 	double target = start(work);
 	for (*steps = 0;; ++*steps) {
 		balance(work);
-		if (arrived(work))
+		if (has_converged(work))
 			return true;
 		if (*steps == most_steps || find_step(work, target) < 0)
 			return false;
-		double ratio = go(work);
+		double ratio = take_step(work);
 		if (ratio > LONG_STEP)
 			target *= TARGET_RATIO;
 		else if (ratio > SHORT_STEP)

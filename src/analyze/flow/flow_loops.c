@@ -17,9 +17,8 @@ struct finder {
 	uint32_t *header;  /* of the innermost loop around it that has another header; 0: none */
 	uint32_t *body;	   /* of the loop being found: blocks not yet looked at */
 	uint32_t *waiting; /* by common ancestor: a list of the edges that wait for it, or NONE */
-	uint32_t *
-		into; /* a list of edges into the loop that is collapsed into this block, or NONE */
-	uint32_t *next;	   /* by edge: the next in the one list that it is in */
+	uint32_t *into; /* by block: a list of edges into all that is collapsed into it, or NONE */
+	uint32_t *next; /* by edge: the next in the one list that it is in */
 	uint32_t *topmost; /* least ancestor that an edge into the block waits for, or the block */
 	bool *is_header;
 	uint32_t *memory;
@@ -107,7 +106,7 @@ static void wait_for_ancestors(struct finder *finder)
 	for (size_t i = finder->graph->edge_count; i > 0; i--) {
 		const struct flow_edge *edge = &finder->graph->edges[i - 1];
 		if (edge->from != FLOW_OUTSIDE)
-			break; /* those from outside stand last */
+			break; /* edges from outside are the last ones */
 		uint32_t to = number_of(finder, edge->to);
 		if (search->parent[to] != 0)
 			wait_at(finder, (uint32_t)(i - 1), 0, to);
@@ -124,7 +123,7 @@ static void add_to_body(struct finder *finder, uint32_t header, uint32_t *count,
 {
 	number = find(finder->up, number);
 	if (number == header)
-		return; /* the header, or in the body already */
+		return; /* it is the header, or in the body already */
 	assert(flow_search_is_below(finder->search, number, header));
 	finder->up[number] = header;
 	finder->header[number] = header;
@@ -251,7 +250,7 @@ int flow_loops_find(const struct flow_graph *graph, const struct flow_search *se
 	}
 	loops->inside = loops->place + count;
 	number_loops(&finder, loops);
-	place_loops(loops, finder.body); /* which nobody needs any more */
+	place_loops(loops, finder.body); /* scratch from here on */
 	mark_irreducible(&finder, loops, finder.body);
 	return 0;
 }

@@ -46,7 +46,7 @@ struct flow_posterior_model {
 	double *packed; /* the ratios of ways out alone, for the chain */
 	/* by block */
 	double *wanted, *weight; /* logarithm of its executions by its events, and 1 / error or 0 */
-	double *ways, *evidence, *count_sum;
+	double *ways, *count_sum;
 	double *visits, *values;
 	double *most, *sum; /* scratch, over its ways out */
 	double memory[];
@@ -64,7 +64,7 @@ static int allocate(struct flow_posterior *work, const struct flow_graph *graph,
 {
 	size_t edges = graph->edge_count + prior->made_up_count, blocks = graph->block_count;
 	free(work->model);
-	work->model = calloc(1, sizeof(*work->model) + (7 * edges + 9 * blocks) * sizeof(double));
+	work->model = calloc(1, sizeof(*work->model) + (7 * edges + 8 * blocks) * sizeof(double));
 	struct flow_posterior_model *model = work->model;
 	if (!model)
 		return -ENOMEM;
@@ -75,9 +75,8 @@ static int allocate(struct flow_posterior *work, const struct flow_graph *graph,
 						.block_count = graph->block_count };
 	double **by_edge[] = { &model->variables, &model->start, &model->curvature, &model->counts,
 			       &model->ratios,	  &model->flows, &model->packed };
-	double **by_block[] = { &model->wanted,	  &model->weight,    &model->ways,
-				&model->evidence, &model->count_sum, &model->visits,
-				&model->values,	  &model->most,	     &model->sum };
+	double **by_block[] = { &model->wanted, &model->weight, &model->ways, &model->count_sum,
+				&model->visits, &model->values, &model->most, &model->sum };
 	double *next = model->memory;
 	for (size_t i = 0; i < COUNT_OF(by_edge); i++, next += edges)
 		*by_edge[i] = next;
@@ -138,12 +137,7 @@ static void describe_ways(struct flow_posterior_model *model, const double *evid
 			continue;
 		model->ways[edge->from]++;
 		model->sum[edge->from] += model->flows[i];
-		if (i < graph_edges)
-			model->evidence[edge->from] += evidence[i];
 	}
-	for (uint32_t block = 0; block < model->block_count; block++)
-		if (model->ways[block] < 2)
-			model->evidence[block] = 0;
 	for (size_t i = 0; i < model->edge_count; i++) {
 		uint32_t from = edge_at(model, i)->from;
 		if (from == FLOW_OUTSIDE)
@@ -359,7 +353,6 @@ int flow_posterior_solve(struct flow_posterior *work, const struct flow_graph *g
 		.block_executions = model->visits,
 		.edge_executions = model->flows,
 		.made_up_executions = model->flows + graph->edge_count,
-		.block_evidence = model->evidence,
 	};
 	return 0;
 }

@@ -47,7 +47,6 @@ struct flow_posterior_result {
 	const double *edge_executions; /* by edge of the graph */
 	/* By made-up edge of the likelihood. */
 	const double *made_up_executions;
-	const double *block_evidence; /* by block: sum over its ways out; 0 where it has one */
 };
 
 struct flow_posterior {
@@ -59,10 +58,10 @@ struct flow_posterior {
 /*
  * `events` and `cost_events` by block of the settled graph as flow_likelihood_solve() has them, and
  * `prior`, what that gave for them, of the same graph. `evidence` by edge: how often each was
- * seen, as far as that is to be believed (analyze/flow/seen_branches.h), >= 0 and finite; only
- * shares among a block's ways out count. Returns 0 and fills *result; -ENOMEM; -EFBIG as
- * flow_likelihood_solve(); -ENODATA: `prior` did not converge; -EDOM: what `prior` makes likely
- * cannot be told from never leaving.
+ * seen, weighted as seen_branches_weigh() does, >= 0 and finite; only shares among a block's
+ * edges out count. Returns 0 and fills *result; -ENOMEM; -EFBIG as
+ * flow_likelihood_solve(); -ENODATA: `prior` did not converge; -EDOM: with the
+ * ratios of `prior` some block is left too seldom for a double.
  */
 int flow_posterior_solve(struct flow_posterior *work, const struct flow_graph *graph,
 			 const double *events, const double *cost_events, const double *evidence,

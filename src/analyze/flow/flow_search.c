@@ -6,10 +6,10 @@
 
 #include "base/cleanup.h"
 
-static uint32_t meet(struct flow_search *search, uint32_t *met, uint32_t block, uint32_t parent,
-		     uint32_t edge)
+static uint32_t number_block(struct flow_search *search, uint32_t *reached, uint32_t block,
+			     uint32_t parent, uint32_t edge)
 {
-	uint32_t number = ++*met;
+	uint32_t number = ++*reached;
 	search->number[block] = number;
 	search->block[number] = block;
 	search->parent[number] = parent;
@@ -18,41 +18,42 @@ static uint32_t meet(struct flow_search *search, uint32_t *met, uint32_t block, 
 }
 
 /* Numbers `block` and all that can be reached from it; `cursor`: edges followed, by number. */
-static void descend(const struct flow_graph *graph, struct flow_search *search, uint32_t *met,
+static void descend(const struct flow_graph *graph, struct flow_search *search, uint32_t *reached,
 		    uint32_t *cursor, uint32_t block, uint32_t edge)
 {
 	if (search->number[block])
 		return;
-	uint32_t current = meet(search, met, block, 0, edge);
+	uint32_t current = number_block(search, reached, block, 0, edge);
 	while (current != 0) {
 		struct flow_ends out = flow_graph_out_of(graph, search->block[current]);
 		if (cursor[current] == out.count) {
-			search->last[current] = *met;
+			search->last[current] = *reached;
 			current = search->parent[current];
 			continue;
 		}
 		edge = out.list[cursor[current]++];
 		uint32_t to = graph->edges[edge].to;
 		if (to != FLOW_OUTSIDE && !search->number[to])
-			current = meet(search, met, to, current, edge);
+			current = number_block(search, reached, to, current, edge);
 	}
 }
 
 static void search_all(const struct flow_graph *graph, struct flow_search *search, uint32_t *cursor)
 {
-	uint32_t met = 0;
-	size_t first = graph->edge_count; /* edges from outside stand last */
+	uint32_t reached = 0;
+	size_t first = graph->edge_count; /* edges from outside are the last ones */
 	while (first > 0 && graph->edges[first - 1].from == FLOW_OUTSIDE)
 		first--;
 	for (size_t i = first; i < graph->edge_count; i++)
 		if (graph->edges[i].kind == FLOW_ENTRY)
-			descend(graph, search, &met, cursor, graph->edges[i].to, (uint32_t)i);
+			descend(graph, search, &reached, cursor, graph->edges[i].to, (uint32_t)i);
 	for (size_t i = first; i < graph->edge_count; i++)
-		descend(graph, search, &met, cursor, graph->edges[i].to, (uint32_t)i);
+		descend(graph, search, &reached, cursor, graph->edges[i].to, (uint32_t)i);
 	for (size_t i = search->closure.exit_count; i < search->closure.count; i++)
-		descend(graph, search, &met, cursor, search->closure.edges[i].to, FLOW_MADE_UP);
-	assert(met == search->block_count); /* or the closure does not close */
-	search->last[0] = met;
+		descend(graph, search, &reached, cursor, search->closure.edges[i].to, FLOW_MADE_UP);
+	assert(reached ==
+	       search->block_count); /* by flow_closure_find(), every block can be reached */
+	search->last[0] = reached;
 }
 
 int flow_search_run(const struct flow_graph *graph, struct flow_search *search)

@@ -36,7 +36,7 @@ enum frequency_source {
 	FREQUENCY_UNKNOWN,    /* nothing; value, low and high are NaN */
 	FREQUENCY_CLUSTER,    /* points of its class that did not stall */
 	FREQUENCY_SUM,	      /* all samples of its class, stalls and all */
-	FREQUENCY_PROPAGATED, /* the rest by conservation of flow, from the others */
+	FREQUENCY_PROPAGATED, /* by conservation of flow, from the others */
 	FREQUENCY_LIKELIHOOD, /* all samples of the procedure at once */
 	FREQUENCY_POSTERIOR,  /* those, and the outcomes of branches */
 	FREQUENCY_COUNTED,    /* counts of blocks and edges */
@@ -47,10 +47,6 @@ enum frequency_confidence {
 	FREQUENCY_MEDIUM, /* its interval is narrow; out of order, beside the hottest blocks' */
 	FREQUENCY_HIGH,	  /* its class and the others agree closely; never out of order */
 };
-
-/* With fewer samples and seen branches in a procedure no confidence is above FREQUENCY_LOW (out of
- * order). As INTERVAL_FEW_SAMPLES of analyze/figures/interval.h. */
-#define FREQUENCY_FEW_SAMPLES 25
 
 struct frequency {
 	/* Executions in units of the samples' mean period (in cycles or executions). */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/figures/interval.h"
 #include "analyze/flow/flow_distance.h"
 #include "analyze/flow/flow_graph.h"
 #include "analyze/flow/frequency_private.h"
@@ -23,8 +24,8 @@ static const struct relative_error {
 	double half_width; /* of a 95 % interval, in standard errors */
 } with_branches = { 0.3, 2.2 }, without_branches = { 0.5, 3 };
 
-/* Which block has the most of few samples is chance, and all distances are from that block.
- * Branches that were seen count as samples do. */
+/* With few samples and branches no confidence is above FREQUENCY_LOW: which block has the most of
+ * few samples is chance, and all distances are from that block. */
 static bool are_too_few(const struct frequency_work *work)
 {
 	double seen = 0;
@@ -32,7 +33,7 @@ static bool are_too_few(const struct frequency_work *work)
 		seen += work->samples[block];
 	for (size_t i = 0; work->source == FREQUENCY_POSTERIOR && i < work->graph->edge_count; i++)
 		seen += work->input->evidence[i];
-	return seen < FREQUENCY_FEW_SAMPLES;
+	return seen < INTERVAL_FEW_SAMPLES;
 }
 
 int frequency_find_distances(struct frequency_work *work)

@@ -6,9 +6,10 @@
 
 #include "base/cleanup.h"
 
-/* Steps remembered, and the fewest evaluations after which a small gain is believed. */
+/* Steps remembered. */
 #define HISTORY 20
-/* Of the line search: what a step must gain, and by how much the slope must have fallen. */
+/* Of the line search: a step must gain this part of step * slope, and the slope must fall to that
+ * part; after so many tries it gives up. */
 #define GAIN_RATIO  1e-4
 #define SLOPE_RATIO 0.9
 #define MOST_TRIES  40
@@ -19,7 +20,7 @@ struct work {
 	double *x, *gradient;		/* of the best so far */
 	double *next_x, *next_gradient; /* of the step that is tried */
 	double *direction;
-	double *steps, *changes; /* the last HISTORY, in turn */
+	double *steps, *changes; /* the last HISTORY steps and changes of the gradient, in a ring */
 	double rates[HISTORY], alphas[HISTORY];
 	unsigned kept, newest;
 	double value;
@@ -40,7 +41,8 @@ static double evaluate(struct work *work, const double *x, double *gradient)
 	return work->problem->function(work->problem->context, x, gradient);
 }
 
-/* -H gradient: Nocedal's two loops over the steps remembered. */
+/* -H gradient: Nocedal's two loops over the steps remembered; H begins as the inverse of the
+ * curvature, scaled by the last step. */
 static void find_direction(struct work *work)
 {
 	size_t n = work->count;
@@ -70,8 +72,8 @@ static void find_direction(struct work *work)
 	}
 }
 
-/* Along the direction, of which `slope` < 0 is the gradient's share. Whether a step was found; it
- * is in next_x then, and its value in *value. */
+/* `slope` < 0 is the derivative along the direction. Whether a step was found: it is in next_x
+ * then, and its value in *value. */
 static bool search_line(struct work *work, double slope, double *value)
 {
 	double low = 0, high = INFINITY, step = 1;
@@ -104,7 +106,7 @@ static void remember(struct work *work)
 	}
 	double product = dot(step, change, n);
 	if (!(product > 0) || !isfinite(1 / product))
-		return; /* rounding: by the line search it is positive */
+		return; /* an error of rounding, as the line search makes it positive */
 	work->rates[at] = 1 / product;
 	work->newest = at;
 	if (work->kept < HISTORY)
@@ -118,7 +120,7 @@ static void swap(double **a, double **b)
 	*b = other;
 }
 
-/* Whether it arrived. */
+/* Whether it converged. */
 static bool descend(struct work *work)
 {
 	for (;;) {
@@ -129,7 +131,7 @@ static bool descend(struct work *work)
 		if (!(slope < -least_gain))
 			return slope <= 0;
 		if (!search_line(work, slope, &value)) {
-			/* what rounding leaves of the old steps may lead nowhere */
+			/* start anew without the old steps, which may be spoilt by rounding */
 			if (!work->kept || work->evaluations >= work->problem->most_evaluations)
 				return false;
 			work->kept = 0;

@@ -21,8 +21,8 @@ struct minimise_problem {
 	/* By variable, > 0: about what its own second derivative is. The first step goes by it. */
 	const double *curvature;
 	unsigned most_evaluations;
-	/* It has arrived when a step lowers the value, or would, by less than this part of it, or
-	 * of 1. */
+	/* It has converged when a step lowers the value, or would by its slope, by no more than
+	 * this part of it, or of 1 if the value is less. */
 	double least_gain;
 };
 
@@ -32,5 +32,6 @@ struct minimise_result {
 	bool converged;
 };
 
-/* From x, where the function has a value, to the least found. 0, or -ENOMEM with x unchanged. */
+/* Starts from x, where the function must have a value; x becomes the minimum found. 0, or -ENOMEM
+ * with x unchanged. */
 int minimise(const struct minimise_problem *problem, double *x, struct minimise_result *result);

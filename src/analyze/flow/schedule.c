@@ -85,7 +85,7 @@ static void enter(struct schedule *s, const struct schedule_state *entry)
 	}
 }
 
-/* Clamped: cycles so far from the origin are the same to whoever comes next. */
+/* Clamped: so far from the origin a cycle makes no difference. */
 static int16_t relative(int32_t cycle, int32_t origin)
 {
 	int32_t value = cycle - origin;

@@ -33,8 +33,7 @@
 
 enum schedule_wait {
 	SCHEDULE_WAITS_NOT,
-	SCHEDULE_SLOTTING, /* could not issue with the one ahead: width, its end of a group, units
-			    */
+	SCHEDULE_SLOTTING, /* could not issue with the one ahead: width, end of a group, or units */
 	SCHEDULE_OPERAND,  /* `wait_register` of `wait_for` */
 	SCHEDULE_UNIT,	   /* `wait_for` has kept the unit busy since an earlier cycle */
 };
@@ -42,7 +41,7 @@ enum schedule_wait {
 struct scheduled {
 	int32_t issue_cycle; /* 0: the first after what ran before; -1: with its last */
 	double head_cycles;  /* M: a whole number in order, 1 / width out of order */
-	/* What decided the cycle; of two that did, the operand, then the unit. */
+	/* What decided the cycle; among equals the operand, then the unit. */
 	enum schedule_wait wait;
 	uint8_t wait_register;
 	uint32_t wait_for; /* position in the block; SCHEDULE_BEFORE: before it */
@@ -51,7 +50,7 @@ struct scheduled {
 /* The fewest cycles that one thing alone allows, with nothing under way at entry. */
 struct schedule_bounds {
 	double width_cycles;   /* instructions / width */
-	double unit_cycles;    /* units: the most asked of any set of them */
+	double unit_cycles;    /* work over units, for the set of units with most of it */
 	double latency_cycles; /* the longest chain of operands, to its last result */
 };
 
@@ -64,7 +63,7 @@ struct schedule_state {
 		int16_t ready_cycle[PIPELINE_USES];
 	} pending[SCHEDULE_PENDING];
 	uint32_t pending_count;
-	uint32_t left_out; /* registers that did not fit, those that are ready first */
+	uint32_t left_out; /* registers that had no place; they are ready before the others */
 	int16_t unit_free_cycle[PIPELINE_UNITS];
 	int16_t last_store_cycle; /* negative; INT16_MIN: none near */
 	uint32_t issued;	  /* in the last cycle */

@@ -38,7 +38,7 @@ struct schedule {
 	uint32_t open;	/* units that no instruction of an earlier cycle keeps busy */
 	uint32_t taken; /* units that instructions of this cycle have */
 	int32_t unit_free_cycle[PIPELINE_UNITS]; /* after what issued before this cycle */
-	uint32_t unit_by[PIPELINE_UNITS];	 /* who keeps it busy until then */
+	uint32_t unit_by[PIPELINE_UNITS];	 /* the instruction that keeps it busy until then */
 	int32_t last_store_cycle;
 	uint32_t last_store; /* its position */
 	struct register_set touched;

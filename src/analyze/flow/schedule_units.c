@@ -13,17 +13,17 @@ size_t schedule_requests_of(const struct pipeline *pipeline, const struct instru
 	const struct pipeline_work *work = pipeline_work_of(pipeline, op->class, op->width_bits);
 	const struct pipeline_work *load = &pipeline->work[LATENCY_LOAD];
 	const struct pipeline_work *store = &pipeline->work[LATENCY_STORE];
-	uint32_t asked = work->units;
+	uint32_t needed = work->units;
 	size_t count = 0;
 	if (work->units)
 		out[count++] = (struct schedule_request){ work->units, work->busy_cycles, by,
 							  SCHEDULE_NO_UNIT };
-	if (op->reads_memory && load->units && !(asked & load->units)) {
+	if (op->reads_memory && load->units && !(needed & load->units)) {
 		out[count++] = (struct schedule_request){ load->units, load->busy_cycles, by,
 							  SCHEDULE_NO_UNIT };
-		asked |= load->units;
+		needed |= load->units;
 	}
-	if (op->writes_memory && store->units && !(asked & store->units))
+	if (op->writes_memory && store->units && !(needed & store->units))
 		out[count++] = (struct schedule_request){ store->units, store->busy_cycles, by,
 							  SCHEDULE_NO_UNIT };
 	return count;

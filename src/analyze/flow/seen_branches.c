@@ -287,6 +287,7 @@ static bool comes_back(const struct cfg *cfg, uint64_t vaddr)
 	       cfg->instructions[i].kind == INSTRUCTION_CALL && !cfg->instructions[i].no_return;
 }
 
+/* Counts a branch along the edge that it is, or as unmatched. */
 static void count_edge(const struct cfg *cfg, const struct seen *seen, struct seen_counts *out)
 {
 	const struct flow_graph *graph = &cfg->graph;
@@ -354,6 +355,7 @@ static void cover_run(const struct seen *run, const struct cfg *cfg, const struc
 	cover->change[last < part_end ? last : part_end] -= (double)run->count;
 }
 
+/* Adds all runs over a part of the procedure. */
 static void cover_part(const struct runs *runs, uint32_t image, const struct cfg *cfg,
 		       const struct cfg_part *part, struct cover *cover, struct seen_counts *out)
 {

@@ -1,7 +1,7 @@
 /*
  * sparse_columns - the pattern of a factor: which entries each column has below its diagonal,
- * in the order of elimination (sparse_order.h), rows rising. What factors share that differ by
- * what they hold (sparse_ldl.h, sparse_chain.h).
+ * in the order of elimination (sparse_order.h), rows rising. Shared by factors of different
+ * values (sparse_ldl.h, sparse_chain.h).
  *
  * Fill anew as often as wanted: memory is kept until sparse_columns_release().
  */
@@ -22,7 +22,7 @@ struct sparse_columns {
 	size_t node_capacity, entry_capacity;
 };
 
-/* As sparse_order_make(); edges to SPARSE_GROUND have no entries. */
+/* Returns as sparse_order_make(); edges to SPARSE_GROUND have no entries. */
 int sparse_columns_make(struct sparse_columns *columns, uint32_t node_count,
 			const struct sparse_edge *edges, size_t edge_count);
 void sparse_columns_release(struct sparse_columns *columns); /* also right for a zeroed one */

@@ -148,7 +148,8 @@ static void add_member(struct run *run, uint32_t node)
 	run->order->entries[run->entry_count++] = node;
 }
 
-/* The pivot's present neighbours become its members; elements it was in end. */
+/* Makes the pivot's present neighbours its members; the elements that it was in are absorbed. 0 or
+ * -ENOMEM. */
 static int gather(struct run *run, uint32_t pivot)
 {
 	struct sparse_order *order = run->order;
@@ -198,7 +199,7 @@ static uint32_t least_of(uint64_t a, uint64_t b, uint64_t c)
 	return (uint32_t)(least < c ? least : c);
 }
 
-/* Takes from a member's slot what the pivot stands for now, and adds the pivot. */
+/* Replaces in a member's slot what the pivot now stands for by the pivot, and sets its degree. */
 static void update_member(struct run *run, uint32_t pivot, uint32_t node, uint32_t member_count)
 {
 	struct sparse_order *order = run->order;
@@ -209,7 +210,7 @@ static void update_member(struct run *run, uint32_t pivot, uint32_t node, uint32
 	for (uint32_t i = 1; i <= state->elements; i++) {
 		struct sparse_order_node *element = &order->state[*(end - i)];
 		if (!element->absorbed && element->outside == 0)
-			element->absorbed = true; /* nothing that the pivot lacks */
+			element->absorbed = true; /* all of its members are the pivot's */
 		if (element->absorbed)
 			continue;
 		degree += element->outside;
@@ -230,6 +231,7 @@ static void update_member(struct run *run, uint32_t pivot, uint32_t node, uint32
 				 (uint64_t)order->node_count - run->done - 1);
 }
 
+/* Makes the pivot an element, of which its neighbours are members. 0, -ENOMEM or -EFBIG. */
 static int eliminate(struct run *run, uint32_t pivot)
 {
 	struct sparse_order *order = run->order;
@@ -273,7 +275,7 @@ static bool take_least(struct run *run, uint32_t *node)
 	return true;
 }
 
-/* Only dense nodes are left: puts them into the elements they are in. */
+/* When only dense nodes are left: lists the elements that each is in, and enlists the nodes. */
 static void admit_dense(struct run *run)
 {
 	struct sparse_order *order = run->order;

@@ -170,6 +170,26 @@ static void addresses_inside_an_instruction_follow_it(void **state)
 	annotate_subject_release(&subject);
 }
 
+static void the_last_address_of_all_has_a_row(void **state)
+{
+	(void)state;
+	struct profile *profile = profile_new();
+	uint32_t event;
+	const struct profile_event clock = { .name = span_of_text("clock"), .sampled = 1 };
+	const struct profile_frame leaf = { .vaddr = UINT64_MAX };
+	const struct cell cell = { 3, 3, 3 };
+	assert_int_equal(profile_add_event(profile, &clock, &event), 0);
+	assert_int_equal(profile_add_flat(profile, event, 0, &leaf, &cell), 0);
+	struct annotate_subject subject;
+	annotate_subject_init(&subject, profile);
+	struct annotation *annotation = annotation_of(&subject, 0);
+	expect_tally(&subject, annotation);
+	assert_int_equal(annotation->row_count, 1);
+	assert_true(annotation->rows[0].vaddr == UINT64_MAX);
+	annotation_free(annotation);
+	annotate_subject_release(&subject);
+}
+
 static void the_instruction_set_is_that_of_all_sources_or_unknown(void **state)
 {
 	(void)state;
@@ -191,6 +211,7 @@ int main(void)
 		cmocka_unit_test(every_sample_has_a_row_whatever_the_code),
 		cmocka_unit_test(any_profile_can_be_annotated),
 		cmocka_unit_test(addresses_inside_an_instruction_follow_it),
+		cmocka_unit_test(the_last_address_of_all_has_a_row),
 		cmocka_unit_test(the_instruction_set_is_that_of_all_sources_or_unknown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -380,12 +380,6 @@ static void what_is_seen_counts_the_more_the_more_there_is(void **state)
 				subject.evidence[k] = 50; /* where there is but one way */
 		solve(&subject);
 		shares[i] = subject.result.block_executions[1] / subject.result.block_executions[0];
-		assert_near("evidence", subject.result.block_evidence[0],
-			    i == 0   ? 0
-			    : i == 1 ? 40
-				     : 2e6,
-			    0);
-		assert_near("evidence", subject.result.block_evidence[1], 0, 0);
 	}
 	assert_near("none seen", shares[0], 0.9, 0.01);
 	assert_true(shares[1] < 0.8 && shares[1] > 0.55);

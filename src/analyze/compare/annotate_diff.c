@@ -49,7 +49,8 @@ static bool same_build(const struct annotate_index *before, const struct procedu
 	       (a->extent_known ? a->first == b->first : strcmp(a->name, b->name) == 0);
 }
 
-/* Names of one image before those of others; then the hottest, as the index has them. */
+/* The hottest procedure of that name, as the index has them in that order; one in an image of the
+ * same name before those in others. */
 static bool find_name(const struct annotate_index *before, const struct annotate_procedure *wanted,
 		      size_t *position)
 {
@@ -89,7 +90,7 @@ static int hash_of(const struct annotate_index *index, size_t position,
 	return 0;
 }
 
-/* The same code under another name: only when it is not small and alone. */
+/* Looks for the same code under another name: *found only where it is not small, and once there. */
 static int find_code(const struct annotate_index *before, const struct procedure *wanted,
 		     uint64_t hash, const struct annotate_options *options, size_t *position,
 		     bool *found, struct error *err)
@@ -214,7 +215,8 @@ static void pair_offsets(const uint64_t *before, size_t before_count, const uint
 	}
 }
 
-/* Which row of `after` goes with each of `before`: by place, or by what instructions do. */
+/* Stores which row of `after` is the same as each of `before`: by offset, or by what the
+ * instructions do. */
 static int pair_rows(struct annotation_diff *diff, uint32_t *partner, struct error *err)
 {
 	const struct annotation *a = diff->before, *b = diff->after;

@@ -3,7 +3,7 @@
  * profiles, their instructions put side by side, with what changed at each and
  * how sure that is (analyze/figures/difference.h).
  *
- * A difference borrows from both indexes as annotations do. Nothing changes it
+ * An annotation_diff borrows from both indexes, as annotations do. Nothing changes it
  * once made.
  */
 #pragma once

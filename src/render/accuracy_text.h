@@ -15,7 +15,7 @@ struct accuracy_look {
 	enum text_colour colour;
 	const char *title;	 /* of the profile */
 	const char *truth_title; /* of the exact counts */
-	const char *event;	 /* whose samples weigh */
+	const char *event;	 /* whose samples are the weights */
 	size_t most_procedures;	 /* in the table of text; JSON has all */
 };
 

@@ -12,7 +12,7 @@
 #define FLAME_FRAME_PX 15.0
 #define FLAME_LINE_PX  15.0
 
-/* What a shown frame is coloured by: its CSS class, or with a stretch its own colour. */
+/* The CSS class that gives a shown frame its colour; for views without deltas. */
 const char *flame_frame_class(const struct flame_picture *picture, size_t shown);
 enum flame_mark flame_frame_mark(const struct flame_picture *picture, size_t shown);
 /* "u", "k", "i", "j", "n"; "t" a name from text; "g" no code. */

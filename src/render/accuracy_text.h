@@ -25,6 +25,5 @@ void accuracy_text_print(const struct accuracy *accuracy, const struct cycles *c
 void accuracy_json_print(const struct accuracy *accuracy, const struct cycles *cycles,
 			 const struct accuracy_look *look, struct buffer *out);
 
-/* "absolute", "procedure", "program"; and a sentence on what that does. */
+/* "absolute", "procedure", "program". */
 const char *accuracy_scale_name(enum accuracy_scale scale);
-const char *accuracy_scale_text(enum accuracy_scale scale);

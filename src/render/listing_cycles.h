@@ -91,10 +91,6 @@ void cycles_text_relative(double value, double most, char text[CYCLES_TEXT]);
 void cycles_text_cpi(double cpi, char text[CYCLES_TEXT]);
 /* "1.30 to 1.40"; "-" when not known. */
 void cycles_text_interval(double low, double high, char text[CYCLES_TEXT]);
-/* "best case 8.0/13 = 0.62 CPI, actual 140/13 = 10.77 CPI (10.70 to 10.84)", of a block or loop;
- * where no scale is known "relative cost of an instruction 2.10 (1.16 to 3.76)". */
-void cycles_put_cost(const struct cycle_columns *columns, const struct cycles_cost *cost,
-		     double instructions, struct buffer *out);
 /* Whether best cases are upper bounds, as the processor's cycles are only bounded in the unit of
  * the procedure's CPI. */
 bool cycles_best_is_bound(const struct procedure_cycles *procedure);

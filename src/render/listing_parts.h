@@ -45,9 +45,6 @@ void listing_print_block(const struct listing *listing, uint32_t instruction);
 /* To be called where the next row does not follow the one before: its block and source line are
  * printed again. */
 void listing_forget(struct listing *listing);
-/* One line for `count` rows from `first` on, with their sum: nothing gets lost. `what` tells
- * which: "12 rows WHAT". */
-void listing_print_stretch(struct listing *listing, size_t first, size_t count, const char *what);
 /* Whose code it is, how many samples of which events it has, and what is missing. */
 void listing_print_head(const struct listing *listing);
 /* Below its rows: what is missing of its executions and how sure they are. */

@@ -118,9 +118,13 @@ static int find_code(const struct annotate_index *before, const struct procedure
 	return 0;
 }
 
-int annotate_diff_find(const struct annotate_index *before, const struct annotate_index *after,
-		       size_t position, const struct annotate_options *options,
-		       size_t *before_position, enum annotate_match *match, struct error *err)
+/*
+ * The position in `before` of the procedure that after->procedures[position]
+ * is a version of. Returns 0 with *match ANNOTATE_MATCH_NONE when there is none, or -ENOMEM.
+ */
+static int find_version(const struct annotate_index *before, const struct annotate_index *after,
+			size_t position, const struct annotate_options *options,
+			size_t *before_position, enum annotate_match *match, struct error *err)
 {
 	const struct annotate_procedure *wanted = &after->procedures[position];
 	*match = ANNOTATE_MATCH_NONE;
@@ -318,9 +322,9 @@ static int fill(struct annotation_diff *diff, const struct annotate_index *befor
 		const struct annotate_index *after, size_t position,
 		const struct annotate_diff_options *options, struct error *err)
 {
-	size_t base;
-	int ret = annotate_diff_find(before, after, position, &options->annotate, &base,
-				     &diff->match, err);
+	size_t base = 0; /* read only where there is a match */
+	int ret =
+		find_version(before, after, position, &options->annotate, &base, &diff->match, err);
 	if (ret == 0)
 		ret = annotate(after, position, &options->annotate, &diff->after, err);
 	if (ret == 0 && diff->match != ANNOTATE_MATCH_NONE)

@@ -61,14 +61,6 @@ struct annotation_diff {
 	struct arena arena;
 };
 
-/*
- * The position in `before` of the procedure that after->procedures[position]
- * is a version of. Returns 0 with *match ANNOTATE_MATCH_NONE when there is none, or -ENOMEM.
- */
-int annotate_diff_find(const struct annotate_index *before, const struct annotate_index *after,
-		       size_t position, const struct annotate_options *options,
-		       size_t *before_position, enum annotate_match *match, struct error *err);
-
 /* Compares after->procedures[position] with its version in `before`. Returns 0, -ENOENT when the
  * sides have no event in common, or -ENOMEM, and fills *err. */
 int annotate_diff(const struct annotate_index *before, const struct annotate_index *after,

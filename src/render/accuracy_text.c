@@ -23,7 +23,8 @@ const char *accuracy_scale_name(enum accuracy_scale scale)
 	return names[scale];
 }
 
-const char *accuracy_scale_text(enum accuracy_scale scale)
+/* A sentence on what the scale does. */
+static const char *scale_text(enum accuracy_scale scale)
 {
 	static const char *const texts[] = {
 		[ACCURACY_ABSOLUTE] = "absolute: estimates as they are",
@@ -116,7 +117,7 @@ static void put_head(const struct accuracy *accuracy, const struct cycles *cycle
 			      accuracy->request.runs);
 	buffer_append_u8(out, '\n');
 	label(look, "scale", out);
-	buffer_printf(out, "%s\n", accuracy_scale_text(accuracy->request.scale));
+	buffer_printf(out, "%s\n", scale_text(accuracy->request.scale));
 	label(look, "processor", out);
 	buffer_printf(out, "%s\n", cycles_pipeline(cycles)->pipeline->name);
 	for (size_t i = 0; i < count; i++) {

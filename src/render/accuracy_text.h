@@ -15,7 +15,7 @@ struct accuracy_look {
 	enum text_colour colour;
 	const char *title;	 /* of the profile */
 	const char *truth_title; /* of the exact counts */
-	const char *event;	 /* whose samples weigh */
+	const char *event;	 /* whose samples are the weights */
 	size_t most_procedures;	 /* in the table of text; JSON has all */
 };
 
@@ -25,6 +25,5 @@ void accuracy_text_print(const struct accuracy *accuracy, const struct cycles *c
 void accuracy_json_print(const struct accuracy *accuracy, const struct cycles *cycles,
 			 const struct accuracy_look *look, struct buffer *out);
 
-/* "absolute", "procedure", "program"; and a sentence on what that does. */
+/* "absolute", "procedure", "program". */
 const char *accuracy_scale_name(enum accuracy_scale scale);
-const char *accuracy_scale_text(enum accuracy_scale scale);

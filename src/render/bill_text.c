@@ -67,7 +67,7 @@ static void put_samples_bill(struct buffer *out, const struct scope_bill *bill)
 	}
 }
 
-/* The part of the shortfall that is ours, and what is left. */
+/* The part of the shortfall that sampling itself took, and what is left. */
 static void put_idle(struct buffer *out, const struct scope_bill *bill)
 {
 	if (!bill->shortfall_ns.known || !bill->idle_ns.known || !bill->idle_ns.value)
@@ -137,7 +137,7 @@ static void put_part(struct buffer *out, struct scope_number number, uint64_t wh
 	buffer_append_text(out, sentence);
 }
 
-/* Where branches went, as interpreting samples told. */
+/* What interpreting samples gave. */
 static void put_interpreted(const struct scope_interpreted *interpreted,
 			    const struct report_text_options *options, struct buffer *out)
 {
@@ -192,7 +192,7 @@ static void put_remark(struct scope_number number, const struct report_text_opti
 	buffer_append_text(out, sentence);
 }
 
-/* As "lines_time" of the bill reads: lines (time). */
+/* A cause that the bill has as "lines_time" becomes "lines (time)". */
 static void put_left_out_cause(struct buffer *out, const struct scope_cause *cause)
 {
 	const char *text = cause->name.data;
@@ -289,7 +289,7 @@ static void put_late(const struct report *report, const struct report_text_optio
 	buffer_append_u8(out, '\n');
 }
 
-/* Returns whether there was something to say. */
+/* Returns whether it wrote anything. */
 static bool put_broken_stacks(const struct scope *scope, const struct report_text_options *options,
 			      struct buffer *out)
 {

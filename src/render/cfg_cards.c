@@ -19,10 +19,11 @@
 
 #define MOST_COLUMNS 64 /* of an instruction; what is longer is cut */
 
-/* Of one card. */
-#define MOST_ROUNDS_APART 4.0 /* of an interval's ends, for its value to be worth saying */
-#define LEAST_ROUNDS	  1.5
+#define MOST_ROUNDS_APART                                                                          \
+	4.0		 /* quotient of an interval's ends: beyond, only the low one is shown */
+#define LEAST_ROUNDS 1.5 /* a low end below is not shown alone */
 
+/* Writes one card. */
 struct writer {
 	const struct cfg_picture *picture;
 	const struct procedure_cycles *procedure;
@@ -86,7 +87,7 @@ static void say_ways(struct writer *writer, uint32_t block, bool into)
 	}
 }
 
-/* What rounds are known to be: about so many where the interval is narrow, else at least its low
+/* The rounds of a loop: "about" their number where its interval is narrow, else "at least" the low
  * end. */
 static void rounds_text(const struct estimate *rounds, char text[QUANTITY_SIZE])
 {

@@ -1,6 +1,6 @@
 /*
- * cfg_cards - what the boxes of a picture of control flow say, line by line: where a block is and
- * what comes from elsewhere, its figures, its instructions, and what is not known or not shown.
+ * cfg_cards - the text in the boxes of a picture of control flow, line by line: where a block is
+ * and what comes from elsewhere, its figures, its instructions, and what is not known or not shown.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct cfg_line {
 	const char *text;
 };
 
-/* What one block says. */
+/* The text of one block. */
 struct cfg_card {
 	struct cfg_line *lines;
 	size_t count, capacity;

@@ -16,6 +16,6 @@ struct cfg_picture {
 	const struct cfg_view *view;
 	enum cfg_colour colour;
 	const char *source;  /* name of the input */
-	const char *event;   /* that says where time went, or what ran */
+	const char *event;   /* whose samples the figures come from */
 	size_t instructions; /* listed in a block; 0: all */
 };

@@ -200,7 +200,7 @@ static struct estimate colour_value(const struct painter *painter, uint32_t bloc
 	return (struct estimate){ ESTIMATE_INTERVAL, cost->cpi, cost->low, cost->high };
 }
 
-/* How far a value is known, in figures; what the box itself has no room for. */
+/* The intervals of a block's figures, which the box itself has no room for. */
 static void put_block_title(const struct painter *painter, uint32_t block, struct buffer *out)
 {
 	const struct frequency *frequency = &painter->procedure->frequencies.blocks[block];

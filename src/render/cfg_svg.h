@@ -1,8 +1,8 @@
 /*
  * cfg_svg - a procedure's graph of control flow as one self-contained SVG picture: blocks with
- * their instructions, executions and CPI; ways as wide as they were gone often; loops, what comes
- * from elsewhere, and what is not known. Blocks have the colours of flame graphs
- * (flame_palette.h): of the same scale, so the same colour is the same CPI. Code and names
+ * their instructions, executions and CPI; lines that are the wider the more often their way was
+ * taken; loops, what comes from elsewhere, and what is not known. Blocks have the colours of flame
+ * graphs (flame_palette.h) on the same scale, so the same colour is the same CPI. Code and names
  * come from strangers: whatever they hold, they stay text.
  *
  * Everything is borrowed. Failure to allocate shows in the buffer.
@@ -18,5 +18,5 @@ void cfg_svg(const struct cfg_picture *picture, struct buffer *out);
 void cfg_json(const struct cfg_picture *picture, struct buffer *out);
 void cfg_dot(const struct cfg_picture *picture, struct buffer *out);
 
-/* CPI where it has a meaning of its own. */
+/* CFG_COLOUR_CPI where the procedure's CPI is known, else CFG_COLOUR_CYCLES. */
 enum cfg_colour cfg_default_colour(const struct procedure_cycles *procedure);

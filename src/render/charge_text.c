@@ -27,7 +27,7 @@ static void put_late(const struct report *report, size_t column, struct buffer *
 	buffer_printf(out, ", but %s of it stays, as the code there is not known", share);
 }
 
-/* Of events that have samples; what was counted exactly stands nowhere else. */
+/* Of events that have samples: exact counts are always where their code is. */
 static void put_where_it_stands(const struct report *report, size_t late, struct buffer *out)
 {
 	size_t sampled = 0;

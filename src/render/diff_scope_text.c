@@ -143,8 +143,8 @@ static void put_total_split(const struct diff_view *view, struct buffer *out)
 		      split->before_cpi.value, split->after_cpi.value);
 }
 
-/* How small a change this comparison can show: of a hundredth of the total, or of as much as takes
- * no more than twice itself to be seen. */
+/* How small a change this comparison can find: in a hundredth of the total; where that would have
+ * to grow to more than twice itself, in a tenth, or in all. */
 static void put_sharpness(const struct diff_view *view, struct buffer *out)
 {
 	static const double shares[] = { 0.01, 0.1, 1 };

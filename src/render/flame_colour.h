@@ -48,7 +48,7 @@ struct flame_scale {
 };
 
 /* "cpi", "ipc", "stalls", "retiring", "backend", "delta", "package", "none"; false for another
- * word. EVENT/EVENT is the caller's to take apart. */
+ * word. EVENT/EVENT is for flame_ratio_of() of flame_view.h. */
 bool flame_metric_of(const char *name, enum flame_metric *metric);
 
 /* The fixed scale of a metric. */

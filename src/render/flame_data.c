@@ -72,7 +72,7 @@ struct data {
 	struct json_stream json;
 };
 
-/* As it is drawn (base/visible_text.h). */
+/* Writes a text as the picture shows it (base/visible_text.h). */
 static void put_text(struct data *data, const char *key, struct span text)
 {
 	buffer_empty(&data->safe);
@@ -138,7 +138,7 @@ static void put_cells(struct data *data, const char *key, const struct cell *cel
 	json_stream_close(&data->json, ']');
 }
 
-/* null for events without samples of their own. */
+/* As put_cells(); null for events without samples of their own. */
 static void put_samples(struct data *data, const char *key, enum flame_side side)
 {
 	const struct flame_view *view = data->view;
@@ -158,7 +158,7 @@ static void put_samples(struct data *data, const char *key, enum flame_side side
 	json_stream_close(&data->json, ']');
 }
 
-/* Absent when there are no ratios; only the values without names of bounds. */
+/* Nothing without a list; the bounds only where keys[1] and keys[2] name them. */
 static void put_estimates(struct data *data, const char *const keys[3], const struct estimate *list)
 {
 	size_t count = data->view->count;
@@ -180,7 +180,8 @@ static void put_verdict(struct json_stream *json, enum difference_verdict verdic
 			  verdict == DIFFERENCE_SIGNIFICANT);
 }
 
-/* After / before with its interval, whether it is told from chance, and what it is made of. */
+/* By frame: after / before with its interval, its parts by instructions and by CPI, and whether it
+ * is significant. */
 static void put_changes(struct data *data)
 {
 	const struct flame_changes *changes = data->picture->changes;
@@ -296,8 +297,8 @@ static void put_ratio(struct data *data)
 	json_stream_close(json, '}');
 }
 
-/* By event what before is multiplied by to compare it; null where one side has none of what the
- * comparison is per. */
+/* By event: the factor of before's counts; null where one side has nothing of what is taken as
+ * constant. */
 static void put_factors(struct data *data)
 {
 	const struct flame *flame = data->flame;

@@ -16,7 +16,8 @@ static const char *const kinds[] = {
 	[FLAME_UNKNOWN] = "unknown code", [FLAME_TEXT] = "names alone"
 };
 
-/* What a label is coloured by; a tower's groups have the name of their image. */
+/* The name that a label is coloured by, NULL for none; a tower's groups are named as their image.
+ */
 static const char *name_of(const struct flame *flame, const struct flame_label *label)
 {
 	if (*label->image)
@@ -58,7 +59,7 @@ static int compare_images(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* The labels that have something to be coloured by, sorted by it. */
+/* Fills `uses` with the labels that have a name to be coloured by, sorted by it. */
 static size_t collect_uses(const struct flame_view *view, struct use *uses)
 {
 	const struct flame *flame = view->flame;

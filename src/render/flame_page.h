@@ -12,11 +12,7 @@
 #define FLAME_FRAME_PX 15.0
 #define FLAME_LINE_PX  15.0
 
-/* What a shown frame is coloured by: its CSS class, or with a stretch its own colour. */
-const char *flame_frame_class(const struct flame_picture *picture, size_t shown);
 enum flame_mark flame_frame_mark(const struct flame_picture *picture, size_t shown);
-/* "u", "k", "i", "j", "n"; "t" a name from text; "g" no code. */
-const char *flame_kind_letter(enum flame_kind kind);
 
 void flame_put_title(const struct flame_picture *picture, struct buffer *out); /* escaped */
 /* Title and scope, a line of text each at y = *y, which moves below them. */

@@ -17,7 +17,7 @@ enum flame_form { FLAME_SVG, FLAME_HTML };
 
 struct flame_picture {
 	const struct flame_view *view;
-	const struct flame_scale *scale;     /* of view->options.ratio; for deltas not looked at */
+	const struct flame_scale *scale;     /* of view->options.ratio; not used with deltas */
 	const struct flame_changes *changes; /* of a view with a base, else NULL */
 	const char *base_source;	     /* name of the base */
 	const char *per;		     /* a sentence on what was taken as constant */

@@ -21,7 +21,8 @@ double flame_min_share(double width_px, double min_px)
 	return min_px / (width_px - 2 * FLAME_MARGIN_PX);
 }
 
-const char *flame_kind_letter(enum flame_kind kind)
+/* "u", "k", "i", "j", "n"; "t" a name from text; "g" no code. */
+static const char *kind_letter(enum flame_kind kind)
 {
 	static const char *const letters[] = {
 		[FLAME_GROUP] = "g",   [FLAME_USER] = "u", [FLAME_KERNEL] = "k",
@@ -66,7 +67,8 @@ static const char *change_class(const struct flame_picture *picture, size_t show
 		flame_class(picture->scale, flame_changes_ratio(changes, shown), -1));
 }
 
-const char *flame_frame_class(const struct flame_picture *picture, size_t shown)
+/* The CSS class that gives a shown frame its colour; for views without deltas. */
+static const char *frame_class(const struct flame_picture *picture, size_t shown)
 {
 	const struct flame_view *view = picture->view;
 	switch (picture->scale->metric) {
@@ -106,9 +108,9 @@ static double row_y(const struct geometry *geometry, uint32_t depth)
 static void put_colour(const struct flame_picture *picture, size_t shown, struct buffer *out)
 {
 	const struct flame_view *view = picture->view;
-	buffer_append_text(out, view->deltas ? "rgb" : flame_frame_class(picture, shown));
+	buffer_append_text(out, view->deltas ? "rgb" : frame_class(picture, shown));
 	buffer_append_u8(out, ' ');
-	buffer_append_text(out, flame_kind_letter(label_of(view, shown)->kind));
+	buffer_append_text(out, kind_letter(label_of(view, shown)->kind));
 	if (view->shown[shown].vanished)
 		buffer_append_text(out, " v");
 	if (!view->deltas)

@@ -65,7 +65,9 @@ void flame_put_estimate(struct buffer *out, uint64_t estimate, uint64_t scale);
 /* "12.34 %", "<0.01 %". */
 void flame_put_percent(struct buffer *out, double part, double whole);
 
-/* For XML text and attributes; as base/visible_text.h has it. */
+/* Escapes a text for XML text and attributes; what cannot be shown is as base/visible_text.h has
+ * it.
+ */
 void flame_put_escaped(struct buffer *out, const char *text, size_t size);
 /* Bytes of the longest start of a UTF-8 text that is not wider than `px` as a label. */
 size_t flame_text_fit(const char *text, size_t size, double px);

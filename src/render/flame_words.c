@@ -20,7 +20,7 @@ static void start_line(struct buffer *out, double *y)
 	buffer_append_text(out, "\">");
 }
 
-/* As many lines as the picture's width asks for. */
+/* Breaks a text into lines of the picture's width. */
 static void put_line(const struct flame_picture *picture, struct buffer *out, double *y,
 		     const struct buffer *text)
 {
@@ -78,7 +78,7 @@ static void say_width(const struct flame_picture *picture, struct buffer *out)
 	buffer_printf(out, "; %s", meaning);
 }
 
-/* What it is compared with, and how much of that can be told from chance. */
+/* What the profile is compared with, and how many frames changed significantly. */
 static void say_base(const struct flame_picture *picture, struct buffer *out)
 {
 	const struct flame_view *view = picture->view;
@@ -177,7 +177,7 @@ static void say_absent(const struct flame_picture *picture, struct buffer *out)
 	}
 }
 
-/* Towers without their lower floors stand side by side there. */
+/* Stacks that lack their callers, which are drawn as if they began where they break. */
 static void say_broken(const struct flame_picture *picture, struct buffer *out)
 {
 	const struct scope_broken_stacks *stacks = &main_report(picture)->scope.broken_stacks;
@@ -196,11 +196,8 @@ static void say_title(const struct flame_picture *picture, struct buffer *out)
 	buffer_append_text(out, title);
 	if (picture->title || !source)
 		return;
-	const char *slash = strrchr(source, '/');
-	if (slash && slash[1])
-		source = slash + 1;
 	buffer_append_text(out, ": ");
-	buffer_append_text(out, source);
+	buffer_append_text(out, base_name(source));
 }
 
 void flame_put_title(const struct flame_picture *picture, struct buffer *out)
@@ -323,7 +320,7 @@ static void put_change_percent(struct buffer *out, double ratio)
 	buffer_printf(out, "%+.2f %%", 100 * ratio);
 }
 
-/* What the change of cycles is made of. */
+/* The parts of a change of cycles. */
 static void put_split(const struct difference_split *split, uint64_t scale, struct buffer *out)
 {
 	if (split->instructions.kind == ESTIMATE_ABSENT || split->cpi.kind == ESTIMATE_ABSENT)

@@ -248,7 +248,9 @@ static size_t stretch(const struct listing *listing, size_t first)
 	return count < MIN_STRETCH ? 0 : count;
 }
 
-void listing_print_stretch(struct listing *listing, size_t first, size_t count, const char *what)
+/* One line for `count` rows from `first` on, with their sum: nothing gets lost. `what` tells
+ * which: "12 rows WHAT". */
+static void print_stretch(struct listing *listing, size_t first, size_t count, const char *what)
 {
 	size_t columns = listing->index->columns->count;
 	CLEANUP(free_pointer) struct cell *sum = calloc(columns + 1, sizeof(*sum));
@@ -339,7 +341,7 @@ void listing_print(const struct listing_subject *subject, const struct annotate_
 	for (size_t i = 0; i < listing.annotation->row_count;) {
 		size_t skipped = stretch(&listing, i);
 		if (skipped)
-			listing_print_stretch(&listing, i, skipped, what);
+			print_stretch(&listing, i, skipped, what);
 		else
 			listing_print_row(&listing, &listing.annotation->rows[i]);
 		i += skipped ? skipped : 1;

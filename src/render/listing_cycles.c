@@ -142,7 +142,7 @@ void cycles_text_executions(const struct cycle_columns *columns, const struct fr
 	snprintf(text, CYCLES_TEXT, "%.40s %c", number, mark_of(frequency));
 }
 
-/* Beside the procedure's average instruction, and to no other scale. */
+/* The cost where no scale is known: relative to the procedure's average instruction. */
 static void put_relative_cost(const struct cycles_cost *cost, struct buffer *out)
 {
 	char text[CYCLES_TEXT], interval[CYCLES_TEXT];
@@ -156,7 +156,9 @@ static void put_relative_cost(const struct cycles_cost *cost, struct buffer *out
 		buffer_printf(out, " (%s)", interval);
 }
 
-void cycles_put_cost(const struct cycle_columns *columns, const struct cycles_cost *cost,
+/* "best case 8.0/13 = 0.62 CPI, actual 140/13 = 10.77 CPI (10.70 to 10.84)", of a block or loop;
+ * where no scale is known "relative cost of an instruction 2.10 (1.16 to 3.76)". */
+static void put_cost(const struct cycle_columns *columns, const struct cycles_cost *cost,
 		     double instructions, struct buffer *out)
 {
 	if (columns->procedure->scale == CYCLES_RELATIVE) {
@@ -255,7 +257,7 @@ uint32_t cycle_columns_block(const struct cycle_columns *columns, uint32_t instr
 		       : cfg_block_of(&columns->procedure->cfg, instruction);
 }
 
-/* Shared out among blocks they need not be whole. */
+/* Charged samples are shared out among blocks, so they need not be whole numbers. */
 static void text_charged(double samples, char text[CYCLES_TEXT])
 {
 	if (samples <= 0)
@@ -266,7 +268,8 @@ static void text_charged(double samples, char text[CYCLES_TEXT])
 		snprintf(text, CYCLES_TEXT, "%.*f", samples < 9.95 ? 1 : 0, samples);
 }
 
-/* In order: it issues in the cycle of the one ahead of it, and no samples say otherwise. */
+/* Whether, on an in-order processor, it issues in the cycle of the one before it, and its samples
+ * do not contradict that. */
 static bool issues_along(const struct procedure_cycles *procedure, uint32_t instruction)
 {
 	const struct cycles_cost *cost = &procedure->instructions[instruction];
@@ -275,7 +278,7 @@ static bool issues_along(const struct procedure_cycles *procedure, uint32_t inst
 }
 
 void cycle_columns_print(const struct cycle_columns *columns, uint32_t instruction,
-			 uint32_t said_block, struct buffer *out)
+			 uint32_t shown_block, struct buffer *out)
 {
 	const struct procedure_cycles *procedure = columns->procedure;
 	char text[CYCLES_TEXT];
@@ -290,7 +293,7 @@ void cycle_columns_print(const struct cycle_columns *columns, uint32_t instructi
 		put_column(out, CHARGED_WIDTH, text);
 	}
 	*text = 0;
-	if (block != said_block)
+	if (block != shown_block)
 		cycles_text_executions(columns, &procedure->frequencies.blocks[block], text);
 	put_column(out, EXECUTED_WIDTH, text);
 	if (!columns->has_cpi)
@@ -362,7 +365,7 @@ void cycle_columns_print_block(const struct cycle_columns *columns, uint32_t ins
 		      procedure->cfg.instructions[instruction].vaddr,
 		      procedure->cfg.instructions[instruction + block->count - 1].vaddr, percent,
 		      columns->has_cpi ? "time" : "instructions");
-	cycles_put_cost(columns, cost, block->count, out);
+	put_cost(columns, cost, block->count, out);
 	if (procedure->loops.of_block[number] != FLOW_NO_LOOP) {
 		buffer_append_text(out, "; ");
 		cycles_put_loops(procedure, procedure->loops.of_block[number], out);

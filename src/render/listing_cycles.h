@@ -45,12 +45,12 @@ void cycle_columns_head(const struct cycle_columns *columns, struct buffer *abov
 uint32_t cycle_columns_instruction(const struct cycle_columns *columns, uint64_t vaddr);
 uint32_t cycle_columns_block(const struct cycle_columns *columns, uint32_t instruction);
 /*
- * One instruction's; blanks for CFG_NO_INSTRUCTION, and where nothing was charged. Executions are
- * those of its block: they are not said again when that is `said_block`.
+ * Prints the columns of one instruction; blanks for CFG_NO_INSTRUCTION, and where nothing was
+ * charged. Executions are those of its block: blanks when that is `shown_block`.
  */
 void cycle_columns_print(const struct cycle_columns *columns, uint32_t instruction,
-			 uint32_t said_block, struct buffer *out);
-/* Of source lines the CPI alone; blanks for NULL. */
+			 uint32_t shown_block, struct buffer *out);
+/* Source lines have the column of CPI alone; blanks for NULL. */
 void cycle_columns_line_head(const struct cycle_columns *columns, struct buffer *above,
 			     struct buffer *beside);
 void cycle_columns_print_line(const struct cycle_columns *columns, const struct cycles_cost *cost,
@@ -91,11 +91,8 @@ void cycles_text_relative(double value, double most, char text[CYCLES_TEXT]);
 void cycles_text_cpi(double cpi, char text[CYCLES_TEXT]);
 /* "1.30 to 1.40"; "-" when not known. */
 void cycles_text_interval(double low, double high, char text[CYCLES_TEXT]);
-/* "best case 8.0/13 = 0.62 CPI, actual 140/13 = 10.77 CPI (10.70 to 10.84)", of a block or loop;
- * where no scale is known "relative cost of an instruction 2.10 (1.16 to 3.76)". */
-void cycles_put_cost(const struct cycle_columns *columns, const struct cycles_cost *cost,
-		     double instructions, struct buffer *out);
-/* Whether best cases are the most that they can be: what a cycle is worth here is only bounded. */
+/* Whether best cases are upper bounds, as the processor's cycles are only bounded in the unit of
+ * the procedure's CPI. */
 bool cycles_best_is_bound(const struct procedure_cycles *procedure);
 /* "CPI", "ns"; "cost" where it is relative. */
 const char *cycles_unit(const struct procedure_cycles *procedure);

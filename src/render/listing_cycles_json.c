@@ -48,7 +48,7 @@ void listing_json_add_cycles(struct json_stream *json, const struct cycles *cycl
 
 /* ---- procedures */
 
-/* Executions: relative ones are right up to a factor of the procedure's own. */
+/* Relative executions are right up to a factor that is the procedure's own. */
 static void add_executions(struct json_stream *json, const struct procedure_cycles *procedure,
 			   const struct frequency *frequency)
 {
@@ -64,7 +64,7 @@ static void add_executions(struct json_stream *json, const struct procedure_cycl
 	json_stream_close(json, '}');
 }
 
-/* Without a scale there are no cycles an instruction: what it costs beside the others is. */
+/* Where no scale is known there is no CPI, but the cost relative to other instructions. */
 static void add_cpi(struct json_stream *json, const struct procedure_cycles *procedure,
 		    const struct cycles_cost *cost)
 {
@@ -241,7 +241,7 @@ static void add_causes(struct json_stream *json, const struct culprits *culprits
 	json_stream_close(json, ']');
 }
 
-/* Cycles of all executions together, in the unit of the time event. */
+/* Its cycles are those of all executions together, in the unit of the time event. */
 static void add_stall(struct json_stream *json, const struct culprits *culprits,
 		      uint32_t instruction)
 {

@@ -1,7 +1,7 @@
 /*
  * listing_cycles_json - executions and cycles as parts of a listing in JSON. What is
- * not known is null. A CPI's unit and what executions compare with is said once, by
- * "scale".
+ * not known is null. The procedure's "scale" tells the unit of its CPIs and what its
+ * executions can be compared with.
  */
 #pragma once
 

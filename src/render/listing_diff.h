@@ -16,7 +16,8 @@ struct listing_diff_sides {
 	const struct annotate_index *before, *after;
 	const char *before_title, *after_title;
 	enum difference_base base;
-	double factor; /* of the base, for raw and second; of total each event has its own */
+	double factor; /* of before's counts, for raw and second; for total each event has its own
+			*/
 };
 
 /* Failure to allocate shows in the buffer, as usual there. */

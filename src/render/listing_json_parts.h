@@ -1,6 +1,6 @@
 /*
  * listing_json_parts - pieces of a listing in JSON that listing_json.c and
- * listing_diff_json.c both hold.
+ * listing_diff_json.c both write.
  */
 #pragma once
 

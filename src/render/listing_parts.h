@@ -22,7 +22,7 @@ struct listing {
 	const struct listing_options *options;
 	struct figures figures;
 	struct cycle_columns cycles;
-	bool letters[CYCLE_LETTERS]; /* of causes, that its rows had */
+	bool letters[CYCLE_LETTERS]; /* by letter of a cause: it was printed */
 	int address_width, bytes_width;
 	uint32_t source;  /* of the row before */
 	uint32_t block;	  /* likewise, or CFG_NO_BLOCK */
@@ -37,26 +37,24 @@ bool listing_begin(struct listing *listing, const struct listing_subject *subjec
 /* Prints the remarks and releases the rest. */
 void listing_end(struct listing *listing);
 void listing_print_columns_head(const struct listing *listing);
-/* A row, below its source line when that is another than the row's before, and what it stalls
- * for. */
+/* Prints a row: above it what it stalls for, and its source line when the row before has another.
+ */
 void listing_print_row(struct listing *listing, const struct annotated_row *row);
 /* The line about a block, when the instruction is its first and it matters. */
 void listing_print_block(const struct listing *listing, uint32_t instruction);
-/* The next row does not follow the one before: it says again where it is from. */
+/* To be called where the next row does not follow the one before: its block and source line are
+ * printed again. */
 void listing_forget(struct listing *listing);
-/* One line for `count` rows from `first` on, with their sum: nothing gets lost. `what` tells
- * which: "12 rows WHAT". */
-void listing_print_stretch(struct listing *listing, size_t first, size_t count, const char *what);
 /* Whose code it is, how many samples of which events it has, and what is missing. */
 void listing_print_head(const struct listing *listing);
 /* Below its rows: what is missing of its executions and how sure they are. */
 void listing_print_remarks(const struct listing *listing);
-/* Text of a source line, tabs as far as they mean to go. */
+/* Text of a source line, with tab stops every 4 columns. */
 void listing_print_source_text(const struct listing *listing, const char *file, uint32_t line);
 void listing_put_name(struct buffer *out, const char *name);
 /* "a.c:12", "a.c (no line)" of what the compiler made by itself; the file may be NULL. */
 void listing_put_place(struct buffer *out, const char *file, uint32_t line);
 /* Long names of inlined functions and of targets are folded; --json has them whole. */
 void listing_put_folded(struct buffer *out, const char *name);
-/* Ends a line without blanks before its end. */
+/* Ends a line, without the blanks at its end. */
 void listing_end_line(struct buffer *out);

@@ -13,14 +13,14 @@
 
 #define WHOLE_SHARE    0.995 /* as a share of a stall this is all of it */
 #define LEAST_SHARE    0.005
-#define POSSIBLE_SHARE 0.1 /* of the procedure: who may have stalled for so long is told */
+#define POSSIBLE_SHARE 0.1 /* of the procedure: a stall that may have taken so much is shown */
 
 static uint64_t vaddr_of(const struct procedure_cycles *procedure, uint32_t instruction)
 {
 	return procedure->cfg.instructions[instruction].vaddr;
 }
 
-/* Letters, and what was lost in words, up to where the instruction would stand. */
+/* The start of a line up to where an instruction would stand: letters, and what was lost. */
 static void put_bubble_text(const struct cycle_columns *columns, const char *letters,
 			    const char *lost, const struct listing_margins *margins,
 			    struct buffer *out)
@@ -58,8 +58,9 @@ static void print_static(const struct cycle_columns *columns, const struct stall
 	buffer_append_u8(out, '\n');
 }
 
-/* How much of the stall a cause takes, where that is less than any part of it: at least of the
- * shortest that it can have been, at most of the longest. */
+/* How much of the stall a cause takes: at least so much of the estimated stall, at most so much of
+ * the longest that it can have been. Nothing where it takes all of it, or where neither is known.
+ */
 static void put_share(const struct culprit *culprit, const struct stall *stall, struct buffer *out)
 {
 	double low = stall->dynamic_cycles > 0 ? culprit->low / stall->dynamic_cycles : 0;
@@ -107,7 +108,7 @@ static void put_causes(const struct cycle_columns *columns, uint32_t instruction
 	}
 }
 
-/* NULL without any. */
+/* The culprits of a stall; NULL without any. */
 static const struct culprit *culprits_of(const struct cycle_columns *columns,
 					 const struct stall *stall)
 {
@@ -133,7 +134,7 @@ static void print_dynamic(const struct cycle_columns *columns, uint32_t instruct
 	buffer_append_u8(out, '\n');
 }
 
-/* No figure shows that it waited, and none that it did not. */
+/* An instruction that may have stalled: no figure shows it, and none excludes it. */
 static void print_possible(const struct cycle_columns *columns, uint32_t instruction,
 			   const struct listing_margins *margins, struct buffer *out)
 {
@@ -147,8 +148,8 @@ static void print_possible(const struct cycle_columns *columns, uint32_t instruc
 	buffer_append_u8(out, '\n');
 }
 
-/* It took less than the best case: executions, samples or the processor's table are not right. A
- * best case that is a bound alone says nothing of the kind. */
+/* An instruction that took less than its best case: executions, samples or the processor's table
+ * are wrong. That does not follow where the best case is only a bound (cycles_best_is_bound()). */
 static void print_gain(const struct cycle_columns *columns, const struct stall *stall,
 		       double executed, const struct listing_margins *margins, struct buffer *out)
 {

@@ -14,7 +14,7 @@ static void add_number(struct json_stream *json, const char *key, struct scope_n
 	json_stream_known(json, key, number.known, number.value);
 }
 
-/* part / whole in percent, or null: where it is no part too, or the whole passed 64 bits. */
+/* part / whole in percent; null where the whole is 0, less than the part, or passed 64 bits. */
 static void add_share(struct json_stream *json, const char *key, uint64_t part, uint64_t whole)
 {
 	if (whole && part <= whole && !sum_passed(whole))

@@ -14,7 +14,7 @@
 #include "render/scope_text.h"
 #include "render/shown_names.h"
 
-/* What stands left of the names in a column's share of the table. */
+/* The table of a report while it is made, and which columns it has. */
 struct layout {
 	const struct report *report;
 	const struct report_text_options *options;

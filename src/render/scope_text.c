@@ -284,7 +284,7 @@ static void put_period(struct buffer *out, const struct event_column *column)
 		buffer_append_text(out, " at random");
 }
 
-/* What a clock's samples stand for, of the CPU time of what was sampled. */
+/* How much of the CPU time of what was sampled a clock's samples stand for. */
 static void put_share_of_time(struct buffer *out, const struct scope *scope,
 			      const struct event_column *column, uint64_t estimate)
 {

@@ -1,6 +1,6 @@
 /*
  * summary_json - where cycles went, as one JSON document; docs/man/culprit-summary.1.scd
- * tells its keys.
+ * describes its keys.
  */
 #pragma once
 
@@ -8,6 +8,6 @@
 
 struct buffer;
 
-/* `notes` of naming follow those of the estimates. */
+/* The document's notes are those of the estimates, then `notes`, which are of naming. */
 void summary_json(const struct summary *summary, const struct cycles *cycles,
 		  const char *const *notes, size_t note_count, struct buffer *out);

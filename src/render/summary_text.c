@@ -69,8 +69,8 @@ static double percent(const struct summary *summary, double cycles)
 	return fabs(value) < LEAST_SHOWN ? 0 : value; /* no "-0.0" */
 }
 
-/* Executions come from branches too: where those are of another program than the samples, more
- * ran than all cycles have time for, and as much is gained again. */
+/* Executions come from branches too: where those are of another program than the samples, more ran
+ * than all cycles have time for, and the excess counts as gain. Shares beyond are not shown. */
 #define MOST_PERCENT 1000
 
 static bool is_beyond(const struct summary *summary, double cycles)
@@ -103,7 +103,7 @@ static void print_sum(const struct summary *summary, const char *label, double c
 	buffer_append_u8(out, '\n');
 }
 
-/* Then the causes are not 0: they are not known either. */
+/* Whether of no cycle is known what it was for: then the causes are not 0, but not known either. */
 static bool nothing_known(const struct summary *summary)
 {
 	double known = summary->total - summary->unknown_cycles - summary->late_cycles;
@@ -113,7 +113,7 @@ static bool nothing_known(const struct summary *summary)
 static void print_causes(const struct summary *summary, bool in_order, struct buffer *out)
 {
 	for (enum dynamic_cause cause = 0; cause < DYNAMIC_CAUSES; cause++) {
-		/* In order nearly all of it is told below, register by register. */
+		/* on in-order processors nearly all of it is in the static causes, by register */
 		if (cause == DYNAMIC_CHAIN && in_order && summary->dynamics[cause].high == 0)
 			continue;
 		buffer_printf(out, "  %-*s ", LABEL_WIDTH, dynamic_cause_text(cause));

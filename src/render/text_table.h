@@ -16,9 +16,8 @@
 #include "base/visible_text.h"
 
 enum text_style { TEXT_PLAIN, TEXT_DIM, TEXT_BOLD };
-/* TEXT_NARROW: left, and longer texts than TEXT_NARROW_WIDTH take room of what follows in their
- * row.
- */
+/* TEXT_NARROW: left, and texts longer than TEXT_NARROW_WIDTH take room from what follows in their
+ * row. */
 enum text_align { TEXT_LEFT, TEXT_RIGHT, TEXT_NARROW };
 #define TEXT_NARROW_WIDTH 22
 

@@ -17,8 +17,8 @@ struct aligner {
 	size_t row_size;
 };
 
-/* Lengths of common subsequences of before[from..end) and the beginnings of after's part: in the
- * row that is returned. */
+/* Returns a row that has at k how long a longest common subsequence is of before[from..end) and the
+ * first k of after's part. */
 static uint32_t *lengths_forward(const struct aligner *a, size_t from, size_t end,
 				 const struct range *range)
 {
@@ -39,7 +39,7 @@ static uint32_t *lengths_forward(const struct aligner *a, size_t from, size_t en
 	return last;
 }
 
-/* The same from the end: lengths with what of after's part lies behind each position. */
+/* The same from the end: at k, of before[from..end) and all but the first k of after's part. */
 static uint32_t *lengths_backward(const struct aligner *a, size_t from, size_t end,
 				  const struct range *range)
 {

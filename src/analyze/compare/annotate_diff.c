@@ -49,7 +49,8 @@ static bool same_build(const struct annotate_index *before, const struct procedu
 	       (a->extent_known ? a->first == b->first : strcmp(a->name, b->name) == 0);
 }
 
-/* Names of one image before those of others; then the hottest, as the index has them. */
+/* The hottest procedure of that name, as the index has them in that order; one in an image of the
+ * same name before those in others. */
 static bool find_name(const struct annotate_index *before, const struct annotate_procedure *wanted,
 		      size_t *position)
 {
@@ -89,7 +90,7 @@ static int hash_of(const struct annotate_index *index, size_t position,
 	return 0;
 }
 
-/* The same code under another name: only when it is not small and alone. */
+/* Looks for the same code under another name: *found only where it is not small, and once there. */
 static int find_code(const struct annotate_index *before, const struct procedure *wanted,
 		     uint64_t hash, const struct annotate_options *options, size_t *position,
 		     bool *found, struct error *err)
@@ -117,9 +118,13 @@ static int find_code(const struct annotate_index *before, const struct procedure
 	return 0;
 }
 
-int annotate_diff_find(const struct annotate_index *before, const struct annotate_index *after,
-		       size_t position, const struct annotate_options *options,
-		       size_t *before_position, enum annotate_match *match, struct error *err)
+/*
+ * The position in `before` of the procedure that after->procedures[position]
+ * is a version of. Returns 0 with *match ANNOTATE_MATCH_NONE when there is none, or -ENOMEM.
+ */
+static int find_version(const struct annotate_index *before, const struct annotate_index *after,
+			size_t position, const struct annotate_options *options,
+			size_t *before_position, enum annotate_match *match, struct error *err)
 {
 	const struct annotate_procedure *wanted = &after->procedures[position];
 	*match = ANNOTATE_MATCH_NONE;
@@ -214,7 +219,8 @@ static void pair_offsets(const uint64_t *before, size_t before_count, const uint
 	}
 }
 
-/* Which row of `after` goes with each of `before`: by place, or by what instructions do. */
+/* Stores which row of `after` is the same as each of `before`: by offset, or by what the
+ * instructions do. */
 static int pair_rows(struct annotation_diff *diff, uint32_t *partner, struct error *err)
 {
 	const struct annotation *a = diff->before, *b = diff->after;
@@ -316,9 +322,9 @@ static int fill(struct annotation_diff *diff, const struct annotate_index *befor
 		const struct annotate_index *after, size_t position,
 		const struct annotate_diff_options *options, struct error *err)
 {
-	size_t base;
-	int ret = annotate_diff_find(before, after, position, &options->annotate, &base,
-				     &diff->match, err);
+	size_t base = 0; /* read only where there is a match */
+	int ret =
+		find_version(before, after, position, &options->annotate, &base, &diff->match, err);
 	if (ret == 0)
 		ret = annotate(after, position, &options->annotate, &diff->after, err);
 	if (ret == 0 && diff->match != ANNOTATE_MATCH_NONE)

@@ -3,7 +3,7 @@
  * profiles, their instructions put side by side, with what changed at each and
  * how sure that is (analyze/figures/difference.h).
  *
- * A difference borrows from both indexes as annotations do. Nothing changes it
+ * An annotation_diff borrows from both indexes, as annotations do. Nothing changes it
  * once made.
  */
 #pragma once
@@ -60,14 +60,6 @@ struct annotation_diff {
 	/* what the above lives in */
 	struct arena arena;
 };
-
-/*
- * The position in `before` of the procedure that after->procedures[position]
- * is a version of. Returns 0 with *match ANNOTATE_MATCH_NONE when there is none, or -ENOMEM.
- */
-int annotate_diff_find(const struct annotate_index *before, const struct annotate_index *after,
-		       size_t position, const struct annotate_options *options,
-		       size_t *before_position, enum annotate_match *match, struct error *err);
 
 /* Compares after->procedures[position] with its version in `before`. Returns 0, -ENOENT when the
  * sides have no event in common, or -ENOMEM, and fills *err. */

@@ -13,8 +13,10 @@
 
 /*
  * Returns 0 and stores a comparison that the caller frees; or what report_new()
- * returns, -ENOENT when the sides have no event in common or the base is not on
- * both, -EINVAL when it is ambiguous, and fills *err.
+ * returns, -ENOENT when the sides have no event in common or what options.per names
+ * is not on both, -ENODATA when a side has nothing of it, -EINVAL when it is
+ * ambiguous, -EOVERFLOW when counts pass 64 bits in the finer decimals of the two,
+ * and fills *err.
  */
 int compare_new(const struct compare_side *before, const struct compare_side *after,
 		const struct compare_options *options, struct comparison **out, struct error *err);

@@ -7,9 +7,9 @@
 #include "analyze/compare/comparison.h"
 
 /*
- * Sets comparison->base and the rest of its kind, and the scale and overlap of each column, whose
- * wholes are known. `before` and `after` are the sides compare_new() was given. Returns as
- * compare_new() does.
+ * Sets comparison->base, constant, constant_inclusive and base_chosen, and the scale and overlap of
+ * each column, whose wholes have to be there. `before` and `after` are the sides compare_new() was
+ * given. Returns as compare_new() does.
  */
 int compare_choose_base(struct comparison *comparison, const struct compare_side *before,
 			const struct compare_side *after, struct error *err);

@@ -7,6 +7,6 @@
 struct comparison;
 struct error;
 
-/* Of comparison->all, row_count of them with their changes; fills the verdicts, `grown`, `rows` and
- * the rest. 0 or -ENOMEM. */
+/* Sorts comparison->all, row_count rows with their changes, and fills the verdicts, `grown`, `rows`
+ * and `rest`. 0 or -ENOMEM. */
 int compare_rank(struct comparison *comparison, struct error *err);

@@ -1,5 +1,6 @@
 #include "analyze/compare/compare_scope.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +30,9 @@ static bool is_word(struct span word, const char *const *words, size_t count)
 
 enum next_word { NEXT_PROGRAM, NEXT_VERB, NEXT_OPTION, NEXT_VALUE, NEXT_MAYBE_VALUE };
 
-/* Of an option that watches nothing, of culprit's, perf's or simpleperf's record. */
+/* What may follow an option of culprit's, perf's or simpleperf's record that names nothing to
+ * watch.
+ */
 static enum next_word after_option(struct span word)
 {
 	static const char *const with_value[] = { "-e", "-o", "-c", "-F", "-m", "-D" };
@@ -91,12 +94,6 @@ bool compare_time_was_chosen(const struct scope *scope)
 	return false;
 }
 
-static bool begins_with(struct span text, const char *prefix)
-{
-	size_t size = strlen(prefix);
-	return text.size >= size && memcmp(text.data, prefix, size) == 0;
-}
-
 enum difference_counts compare_counts_of(const struct profile *profile,
 					 enum difference_counts asked)
 {
@@ -105,7 +102,7 @@ enum difference_counts compare_counts_of(const struct profile *profile,
 		return asked;
 	for (size_t row = 0; row < count; row++) {
 		struct span tool = profile_source(profile, row).tool;
-		if (!begins_with(tool, "callgrind-") && !begins_with(tool, "cachegrind-"))
+		if (!span_starts_with(tool, "callgrind-") && !span_starts_with(tool, "cachegrind-"))
 			return asked;
 	}
 	return DIFFERENCE_COUNTS_EXACT;
@@ -175,9 +172,10 @@ static int note_durations(struct comparison *comparison)
 			return ret;
 	}
 	/* how long a command took to its end is part of what one compares */
-	bool told = a->first.command.size && b->first.command.size && !chosen &&
-		    !compare_time_was_chosen(b);
-	if (comparison->base != DIFFERENCE_RAW || !a->duration_ns || !b->duration_ns || told)
+	bool both_to_the_end = a->first.command.size && b->first.command.size && !chosen &&
+			       !compare_time_was_chosen(b);
+	if (comparison->base != DIFFERENCE_RAW || !a->duration_ns || !b->duration_ns ||
+	    both_to_the_end)
 		return 0;
 	double ratio = (double)b->duration_ns / (double)a->duration_ns;
 	if (fabs(ratio - 1) < SAME_DURATION)
@@ -283,7 +281,7 @@ static int note_sides(struct comparison *comparison)
 		const struct scope *scope = &reports[s]->scope;
 		if (scope->cut_off.known && scope->cut_off.value &&
 		    compare_note(comparison, "the recording %s was cut off", sides[s]) < 0)
-			return -1;
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -330,7 +328,7 @@ static int note_builds(struct comparison *comparison)
 				 "'%s' is another build (%s before, %s after): what is in it was "
 				 "matched by name",
 				 row->image_name, before, after) < 0)
-			return -1;
+			return -ENOMEM;
 	}
 	if (more == 0)
 		return 0;
@@ -362,14 +360,14 @@ static int note_other_images(struct comparison *comparison)
 int compare_note_doubts(struct comparison *comparison)
 {
 	if (note_machines(comparison) < 0 || note_durations(comparison) < 0)
-		return -1;
+		return -ENOMEM;
 	for (size_t i = 0; i < comparison->column_count; i++) {
 		const struct compared_column *column = &comparison->columns[i];
 		if (note_event(comparison, &comparison->before->columns.list[column->before],
 			       &comparison->after->columns.list[column->after]) < 0)
-			return -1;
+			return -ENOMEM;
 	}
 	if (note_sides(comparison) < 0 || note_builds(comparison) < 0)
-		return -1;
+		return -ENOMEM;
 	return note_other_images(comparison);
 }

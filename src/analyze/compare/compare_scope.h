@@ -13,9 +13,9 @@ struct profile;
 struct scope;
 
 /*
- * Did the recording last for as long as somebody wished, watching what runs on
- * by itself (the machine, CPUs, processes that were there)? False when it ran a
- * command to its end, or when nothing tells.
+ * Did the recording last for as long as its user chose, watching what runs on by
+ * itself (the machine, CPUs, processes that were there)? False when it ran a
+ * command to its end, or when its command line is not known.
  */
 bool compare_time_was_chosen(const struct scope *scope);
 

@@ -39,7 +39,7 @@ struct compare_options {
 	enum compare_sort sort;
 	double min_percent;	   /* rows below that share on both sides are summed up in `rest` */
 	size_t limit;		   /* of rows; 0: all */
-	double fail_above_percent; /* negative: not asked */
+	double fail_above_percent; /* negative: no row counts as grown */
 };
 
 /* An event that both sides have. */
@@ -64,7 +64,7 @@ struct compared_row {
 	struct difference_split *splits;	 /* by pair */
 	double q;				 /* of the main column; NAN: no error known */
 	double growth_percent; /* of the main column: change in percent of the total before */
-	bool grown;	       /* by more than asked */
+	bool grown;	       /* by more than options.fail_above_percent */
 };
 
 struct comparison {
@@ -88,7 +88,7 @@ struct comparison {
 		*rest; /* by column; of rows by themselves, so absent in inclusive views */
 	size_t significant, noise, unknown; /* of all rows, by their verdict */
 	bool total_grown;
-	size_t grown_count;		   /* rows that grew by more than asked, also in the rest */
+	size_t grown_count;		   /* rows with `grown`, those of the rest too */
 	const struct compared_row **grown; /* the most first */
 
 	const char **notes; /* what makes the two doubtful to compare, one sentence each */
@@ -100,6 +100,6 @@ struct comparison {
 	struct compared_row *all;
 };
 
-/* For the parts of compare. 0 or -ENOMEM. */
+/* For the parts of compare. Adds a note; 0 or -ENOMEM. */
 int compare_note(struct comparison *comparison, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

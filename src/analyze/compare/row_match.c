@@ -21,7 +21,7 @@ const char *const match_kind_names[MATCH_KINDS] = { [MATCH_NONE] = "none",
 
 /* ---- keys: what two rows have in common when they are about the same thing */
 
-/* KEY_BUILD_ID: one side knows the build-id alone. */
+/* KEY_BUILD_ID: on one side nothing but the build-id is known of the image. */
 enum key_kind { KEY_BUILD, KEY_BUILD_ID, KEY_NAME, KEY_NAME_ALONE, KEY_KINDS };
 
 static void put_text(struct buffer *key, const char *text, size_t size)
@@ -69,7 +69,7 @@ static bool has_name(const struct report_row *row)
 	return row->marks & (PLACE_NAMED | PLACE_BARE_NAME) || !(row->marks & PLACE_HAS_IMAGE);
 }
 
-/* The rows of one side, and which images of it the other side may know by their build-id alone. */
+/* The rows of one side, and which of its images KEY_BUILD_ID is for. */
 struct side {
 	const struct report *report;
 	uint32_t *group_of; /* by row */
@@ -374,7 +374,9 @@ static bool is_known_alone(const struct profile_image *image, const struct build
 	return !image->writer || find_build(own, image->build_id)->count == 1;
 }
 
-/* By image of a side: is its build-id known, and that of the other side's at most? */
+/* Fills side->known_by_id: nothing but the build-id is known of the image on this side or the
+ * other.
+ */
 static int find_known_by_id(struct side *side, const struct builds *own, const struct builds *other)
 {
 	size_t count = profile_table(side->report->profile, PROFILE_IMAGE)->count;

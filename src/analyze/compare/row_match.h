@@ -2,8 +2,8 @@
  * row_match - which rows of two reports are about the same thing. Reports are made
  * with the same parts and the same view, flat or inclusive.
  *
- * Code of one build is told by its address; the builds are then the same file.
- * Other code is told by name: a change of the code is what one compares for.
+ * Code of the same build is matched by address. Other code is matched by name,
+ * since a change of the code is what one compares for.
  */
 #pragma once
 

@@ -52,7 +52,9 @@ static double incomplete_beta(double x, double a, double b)
 	return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-double count_test_upper_mid_p(double at, double others, double chance)
+/* P(X >= at) - P(X = at)/2 of a binomial X of `at` + `others` tries, each with that chance; 0 <=
+ * at, 0 <= others, 0 < chance < 1. */
+static double upper_mid_p(double at, double others, double chance)
 {
 	/* P(X >= at) = I(at, others + 1), P(X > at) = I(at + 1, others) */
 	return (incomplete_beta(chance, at, others + 1) + incomplete_beta(chance, at + 1, others)) /
@@ -69,7 +71,7 @@ double count_test_p(double after, double before, double ratio)
 					    sqrt(1 + ratio));
 	double chance = ratio / (1 + ratio);
 	/* each tail by itself: 1 - p would leave nothing of a small one */
-	double above = count_test_upper_mid_p(after, before, chance);
-	double below = count_test_upper_mid_p(before, after, 1 / (1 + ratio));
+	double above = upper_mid_p(after, before, chance);
+	double below = upper_mid_p(before, after, 1 / (1 + ratio));
 	return fmin(1, 2 * fmin(above, below));
 }

@@ -9,9 +9,6 @@
 
 /* P(|N(0,1)| >= |z|) */
 double count_test_two_sided(double z);
-/* P(X >= at) - P(X = at)/2 of a binomial X of `at` + `others` tries, each with that chance; 0 <=
- * at, 0 <= others, 0 < chance < 1. */
-double count_test_upper_mid_p(double at, double others, double chance);
 /*
  * Chance of two counts at least that far from `ratio`, when the mean of `after`
  * is `ratio` times that of `before`: two-sided mid-p of the conditional binomial

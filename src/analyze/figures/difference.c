@@ -442,17 +442,6 @@ struct difference_split difference_split_of(const struct difference_event *cycle
 
 /* ---- planning */
 
-double difference_power(double before_samples, double after_samples, double ratio)
-{
-	if (!(before_samples > 0) || !(after_samples > 0))
-		return 0;
-	double same = after_samples / before_samples;
-	double mean =
-		2 * (sqrt(ratio * after_samples + 0.375) - sqrt(same * (before_samples + 0.375))) /
-		sqrt(1 + same);
-	return (erfc((Z - mean) / M_SQRT2) + erfc((Z + mean) / M_SQRT2)) / 2;
-}
-
 double difference_least_ratio(double before_samples, double after_samples)
 {
 	if (!(before_samples > 0) || !(after_samples > 0))

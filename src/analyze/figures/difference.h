@@ -116,10 +116,6 @@ struct difference_split difference_split_of(const struct difference_event *cycle
 					    const struct cell_change *of_instructions,
 					    enum ratio_samples samples);
 
-/*
- * The chance that a test at 5 % finds a change by `ratio` (1.1: ten percent
- * more) of something with so many samples before and, unchanged, after.
- */
-double difference_power(double before_samples, double after_samples, double ratio);
-/* The least ratio above 1 that is found in 80 of 100 comparisons; INFINITY without samples. */
+/* The least ratio above 1 by which something with so many samples before and, unchanged, after has
+ * to change for a test at 5 % to find it in 80 of 100 comparisons; INFINITY without samples. */
 double difference_least_ratio(double before_samples, double after_samples);

@@ -72,6 +72,14 @@ bool event_column_counts_instructions(const struct event_column *column)
 	       is_one_of(event_base_name(column->name), names);
 }
 
+enum ratio_samples event_column_ratio_samples(const struct event_column *a,
+					      const struct event_column *b)
+{
+	bool grouped = (!a->sampled && span_equal(a->leader, b->name)) ||
+		       (!b->sampled && span_equal(b->leader, a->name));
+	return grouped ? RATIO_GROUPED : RATIO_INDEPENDENT;
+}
+
 static int rank(const struct event_column *column)
 {
 	return event_column_counts_cycles(column) ? 0 : column->clock == EVENT_CLOCK ? 1 : 2;
@@ -291,15 +299,9 @@ static int find_pairs(struct event_columns *columns, struct error *err)
 					     cycles);
 		if (i == HASH_INDEX_NONE)
 			continue;
-		/* one of the two must be the other's leader; two members of a third event hang
-		 * together in a way that isn't stored, so count as independent, which is the wider
-		 * interval */
-		const struct event_column *instructions = &columns->list[i];
-		bool grouped = (!instructions->sampled &&
-				span_equal(instructions->leader, cycles->name)) ||
-			       (!cycles->sampled && span_equal(cycles->leader, instructions->name));
-		columns->pairs[columns->pair_count++] =
-			(struct event_pair){ c, i, grouped ? RATIO_GROUPED : RATIO_INDEPENDENT };
+		columns->pairs[columns->pair_count++] = (struct event_pair){
+			c, i, event_column_ratio_samples(cycles, &columns->list[i])
+		};
 	}
 	return 0;
 }

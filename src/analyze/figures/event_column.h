@@ -48,6 +48,12 @@ struct event_columns {
 bool event_column_counts_cycles(const struct event_column *column);
 bool event_column_counts_instructions(const struct event_column *column);
 
+/* How the samples of two columns depend on each other: RATIO_GROUPED where one is the other's
+ * leader. Two members of a third event's group depend in a way that is not stored, and count as
+ * independent, which is the wider interval. */
+enum ratio_samples event_column_ratio_samples(const struct event_column *a,
+					      const struct event_column *b);
+
 /* "cycles" of "cycles:u", "cpu_core/cycles/u" and "cpu/cycles/". */
 struct span event_base_name(struct span name);
 /* 10^scale, how many units of a column's estimates are one event; of a number of decimals. */

@@ -17,9 +17,10 @@
 #include "analyze/flame/flame_tree.h"
 
 /*
- * Makes the tree. Returns 0 and stores one that the caller frees; or -EINVAL,
- * -ENOENT, -ENODATA as report_new(), also for a base that shares no event with
- * the profile; or -ENOMEM; and fills *err.
+ * Makes the tree; `base` may be NULL. Returns 0 and stores one that the caller frees;
+ * or what report_new() returns, -ENODATA also for a base that shares no event with
+ * the profile, -EOVERFLOW also where counts pass 64 bits in the finer decimals of the
+ * two; and fills *err.
  */
 int flame_new(const struct flame_input *input, const struct flame_input *base,
 	      const struct flame_options *options, struct flame **out, struct error *err);

@@ -1,8 +1,8 @@
 /*
  * flame_changes - what changed in each frame that a view shows: of what lies in
- * the frame and below it, by analyze/figures/difference.h. Of the many frames' changes
- * those count as significant of which at most one in twenty is expected to be
- * chance.
+ * the frame and below it, by analyze/figures/difference.h. All frames are tested
+ * together: of the changes that are significant at most one in twenty is expected
+ * to be chance.
  */
 #pragma once
 
@@ -34,6 +34,6 @@ int flame_changes_init(struct flame_changes *changes, const struct flame_view *v
 		       const struct flame_changes_options *options, struct error *err);
 void flame_changes_release(struct flame_changes *changes);
 
-/* After / before of a frame, for its colour: absent when neither side has it, a value without an
- * interval (infinite for what is new) when it is told from chance or nobody can say. */
+/* After / before of a frame, for its colour: a value without an interval, infinite for what is new;
+ * absent when neither side has the frame. */
 struct estimate flame_changes_ratio(const struct flame_changes *changes, size_t shown);

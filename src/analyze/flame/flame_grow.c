@@ -90,7 +90,7 @@ void flame_growth_release(struct flame_growth *growth)
 
 /* ---- a walk */
 
-/* A node of the trie below some root. */
+/* The twig of a stack: that of a node of the profile, upon the twig `root`. */
 struct settled {
 	uint32_t root, node, twig;
 };
@@ -107,8 +107,8 @@ struct walk {
 	uint32_t *label_of; /* by procedure, plus one */
 	size_t label_capacity;
 	struct place_labels labels;
-	uint32_t *root_of;  /* by context, plus one: the twig that its stacks stand on */
-	uint32_t *image_of; /* by image, plus one: label of a tower */
+	uint32_t *command_of; /* by context, plus one: label; UINT32_MAX: none to show */
+	uint32_t *image_of;   /* by image, plus one: label of a tower */
 
 	/* Most nodes are reached below one root only: those are in the arrays, others in the index.
 	 */
@@ -124,7 +124,7 @@ static void walk_release(struct walk *walk)
 {
 	free(walk->label_of);
 	place_labels_release(&walk->labels);
-	free(walk->root_of);
+	free(walk->command_of);
 	free(walk->image_of);
 	free(walk->node_root);
 	free(walk->node_twig);
@@ -211,7 +211,7 @@ static int label_of_procedure(void *context, uint32_t procedure, uint32_t *label
 	return 0;
 }
 
-/* One step for each label at a place, from *twig, which moves. */
+/* Moves *twig by one step for each label at a place. */
 static int climb(struct walk *walk, uint32_t place, uint32_t *twig)
 {
 	const uint32_t *labels;
@@ -223,13 +223,13 @@ static int climb(struct walk *walk, uint32_t place, uint32_t *twig)
 	return ret;
 }
 
-/* The label of a context's command, or UINT32_MAX when there is none to show. */
+/* Stores the label of a context's command in *label, or UINT32_MAX when there is none to show. */
 static int command_label(struct walk *walk, uint32_t context, uint32_t *label)
 {
 	*label = UINT32_MAX;
 	if (walk->options->commands == FLAME_WITHOUT_COMMANDS || context == 0)
 		return 0;
-	if (walk->root_of[context] == 0) {
+	if (walk->command_of[context] == 0) {
 		struct profile_context who = profile_context(walk->report->profile, context);
 		struct span comm = profile_context_command(&who);
 		if (comm.data) {
@@ -239,9 +239,10 @@ static int command_label(struct walk *walk, uint32_t context, uint32_t *label)
 			if (ret < 0)
 				return ret;
 		}
-		walk->root_of[context] = *label == UINT32_MAX ? UINT32_MAX : *label + 1;
+		walk->command_of[context] = *label == UINT32_MAX ? UINT32_MAX : *label + 1;
 	}
-	*label = walk->root_of[context] == UINT32_MAX ? UINT32_MAX : walk->root_of[context] - 1;
+	*label = walk->command_of[context] == UINT32_MAX ? UINT32_MAX
+							 : walk->command_of[context] - 1;
 	return 0;
 }
 
@@ -406,11 +407,11 @@ static int walk_init(struct walk *walk)
 	size_t nodes = profile_table(profile, PROFILE_NODE)->count;
 	size_t contexts = profile_table(profile, PROFILE_CONTEXT)->count;
 	size_t images = profile_table(profile, PROFILE_IMAGE)->count;
-	walk->root_of = calloc(contexts + 1, sizeof(*walk->root_of));
+	walk->command_of = calloc(contexts + 1, sizeof(*walk->command_of));
 	walk->image_of = calloc(images + 1, sizeof(*walk->image_of));
 	walk->node_root = calloc(nodes + 1, sizeof(*walk->node_root));
 	walk->node_twig = calloc(nodes + 1, sizeof(*walk->node_twig));
-	if (!walk->root_of || !walk->image_of || !walk->node_root || !walk->node_twig)
+	if (!walk->command_of || !walk->image_of || !walk->node_root || !walk->node_twig)
 		return -ENOMEM;
 	return find_group(walk->growth, "[no stack]", &walk->no_stack);
 }

@@ -6,22 +6,14 @@
 #include "analyze/flame/flame_view.h"
 #include "base/error.h"
 
-/* How the samples of two columns hang together: one is the other's leader, or nothing is known. */
-static enum ratio_samples samples_of(const struct event_columns *columns, size_t a, size_t b)
-{
-	const struct event_column *x = &columns->list[a], *y = &columns->list[b];
-	bool grouped = (!x->sampled && span_equal(x->leader, y->name)) ||
-		       (!y->sampled && span_equal(y->leader, x->name));
-	return grouped ? RATIO_GROUPED : RATIO_INDEPENDENT;
-}
-
 static void set_ratio(struct flame_ratio *ratio, const struct event_columns *columns, size_t above,
 		      size_t below)
 {
 	*ratio = (struct flame_ratio){ .known = true,
 				       .above = above,
 				       .below = below,
-				       .samples = samples_of(columns, above, below) };
+				       .samples = event_column_ratio_samples(
+					       &columns->list[above], &columns->list[below]) };
 }
 
 int flame_ratio_cpi(const struct event_columns *columns, size_t width, struct flame_ratio *ratio,

@@ -22,7 +22,7 @@ static uint64_t scaled(double value, double factor)
 	return value >= 0x1p63 ? (uint64_t)1 << 63 : (uint64_t)llround(value);
 }
 
-/* What a frame of the tree itself is wide, without what was added below it. */
+/* The width of cells of one side; the base's is scaled. */
 static uint64_t count_of(const struct flame_view *view, enum flame_side side,
 			 const struct cell *cells)
 {
@@ -73,8 +73,8 @@ static void leave_out(struct flame_view *view, const uint64_t *widths, size_t fr
 }
 
 /*
- * Takes up the frames that are wide enough, with their places. A frame's own
- * part is left of its children, as in FlameGraph, whose lines sort that way.
+ * Adds the frames that are wide enough to view->shown, with their positions. A frame's
+ * own part is left of its children, as in FlameGraph, whose lines sort that way.
  * `next` is by frame: its own width, then where its next child goes.
  */
 static void place(struct flame_view *view, const uint64_t *widths, uint64_t *next,
@@ -153,7 +153,8 @@ static int fill_ratios(struct flame_view *view)
 /* ---- the scripts of 2014: difffolded.pl makes two columns, flamegraph.pl colours their difference
  */
 
-/* What one of the scripts' counts is: a sample, where all of them weigh the same; else an event. */
+/* How much of an estimate the scripts count as one: a sample, where all weigh the same; else an
+ * event. */
 static double count_weight(const struct flame_view *view, enum flame_side side, size_t column)
 {
 	const struct flame *flame = view->flame;

@@ -85,11 +85,12 @@ struct flame_view {
 	double largest_delta; /* of all stacks, at least 1 */
 };
 
-/* Cells, ratio and interval of a frame of the tree, on one side. */
+/* The ratio, of events, of what lies in a frame of the tree and below it, on one side. */
 struct estimate flame_ratio_at(const struct flame *flame, const struct flame_ratio *ratio,
 			       enum flame_side side, size_t frame);
 
-/* Returns 0 and a view to release, or -ENODATA (nothing to draw) or -ENOMEM with *err. */
+/* Returns 0 and a view to release, or -ENODATA (nothing to draw), -EOVERFLOW (both sides together
+ * pass 64 bits) or -ENOMEM with *err. */
 int flame_view_init(struct flame_view *view, const struct flame *flame,
 		    const struct flame_view_options *options, struct error *err);
 void flame_view_release(struct flame_view *view);

@@ -10,7 +10,8 @@
 #include "base/sum.h"
 #include "image/libc_name.h"
 
-bool broken_stacks_is_start(const char *name)
+/* Does a thread begin in a function of this name? */
+static bool is_start(const char *name)
 {
 	static const char *const starts[] = {
 		"main",
@@ -77,7 +78,7 @@ static int judge_first(const struct judge *judge, const struct profile_frame *fr
 	const struct procedure *procedure = resolver_procedure(judge->resolver, frame);
 	if (!procedure)
 		return -ENOMEM;
-	if (procedure->named && broken_stacks_is_start(procedure->name))
+	if (procedure->named && is_start(procedure->name))
 		return WHOLE;
 	bool called = frame->kind == FRAME_RETURN;
 	if (!procedure->named && called &&
@@ -93,7 +94,7 @@ static int judge_second(const struct judge *judge, const struct profile_frame *f
 	const struct procedure *procedure = resolver_procedure(judge->resolver, frame);
 	if (!procedure)
 		return -ENOMEM;
-	return procedure->named && broken_stacks_is_start(procedure->name) ? WHOLE : verdict;
+	return procedure->named && is_start(procedure->name) ? WHOLE : verdict;
 }
 
 static int judge_node(struct judge *judge, uint64_t id)

@@ -14,13 +14,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 struct report;
 struct resolver;
 
 /* Fills report->scope.broken_stacks, for the events that report shows. 0 or -ENOMEM. */
 int broken_stacks_measure(struct report *report, struct resolver *resolver);
-
-/* Does a thread begin in a function of this name? */
-bool broken_stacks_is_start(const char *name);

@@ -70,8 +70,6 @@ struct report_options {
 	size_t limit;	    /* of rows; 0: all */
 };
 
-#define REPORT_DEPTH_NONE UINT32_MAX
-
 struct report_row {
 	/* by options.parts; procedure has its image beside it. NULL: not kept or not known */
 	const char *texts[REPORT_PARTS];

@@ -329,7 +329,7 @@ static int take_perf_record(struct perf_data *data, struct perf_splitter *splitt
 		return 0;
 	case PERF_FILE_AUXTRACE_INFO:
 		memcpy(&tracing, bytes + HEADER_BYTES, sizeof(tracing));
-		data->counts.trace = tracing < PERF_TRACES ? tracing : PERF_TRACE_UNTOLD;
+		data->counts.trace = tracing < PERF_TRACES ? tracing : PERF_TRACE_UNKNOWN;
 		break;
 	case PERF_FILE_AUXTRACE: /* likewise */
 		memcpy(&trace, bytes + HEADER_BYTES, sizeof(trace));

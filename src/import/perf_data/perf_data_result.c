@@ -313,7 +313,7 @@ static void tell(const struct perf_data *data, enum import_remark kind, uint64_t
 static const char *trace_words(enum perf_trace trace)
 {
 	static const char *const words[PERF_TRACES] = {
-		[PERF_TRACE_UNTOLD] = "",
+		[PERF_TRACE_UNKNOWN] = "",
 		[PERF_TRACE_INTEL_PT] = " of Intel PT",
 		[PERF_TRACE_INTEL_BTS] = " of Intel BTS",
 		[PERF_TRACE_CORESIGHT] = " of CoreSight",

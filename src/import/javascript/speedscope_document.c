@@ -115,7 +115,7 @@ static void take_unit(const struct speedscope_document *document, struct speedsc
 	part->bytes = speedscope_key_is(document, "bytes");
 }
 
-/* Keeps where an array starts, or what a plain member says. */
+/* Notes where an array starts, or the value of another member. */
 static int take_member(struct speedscope_document *document, struct json_reader *json,
 		       struct speedscope_part *part)
 {

@@ -26,8 +26,8 @@ void jit_beside_freep(struct jit_beside **beside); /* for CLEANUP() */
  * -ENOMEM. */
 int jit_beside_vaddr(struct jit_beside *beside, uint64_t pid, uint64_t address, uint64_t time_ns,
 		     uint64_t *vaddr);
-/* A number that grows with the time when code is loaded over other code: at times with the same
- * number an address means the same. */
+/* A number that grows with time whenever code is loaded: at times with the same number an address
+ * means the same. */
 uint64_t jit_beside_stage(const struct jit_beside *beside, uint64_t pid, uint64_t time_ns);
 
 /*

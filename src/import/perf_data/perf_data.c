@@ -1,5 +1,5 @@
 /*
- * perf_data - recordings of Linux perf, perf.data: where in the file what is.
+ * perf_data - recordings of Linux perf, perf.data: what is where in the file.
  *
  * A file has a header, attributes and ids, then the records, then features. A
  * pipe has records alone, with attributes and features as records. Both are
@@ -146,7 +146,7 @@ static int add_ids(struct perf_data *data, const struct perf_section *ids, struc
 	if (!kept_part(data, ids, &bytes))
 		return perf_data_fault(data, err, "the ids of event %zu lie outside the file",
 				       data->events.count);
-	/* no id is of two events: what adds up to more than there is lies over each other */
+	/* no id is of two events: lists that add up to more than the bytes there are overlap */
 	if (ids->size > data->kept.size - data->id_bytes)
 		return perf_data_fault(data, err,
 				       "the ids of event %zu at byte %llu lie over others'",
@@ -234,7 +234,7 @@ static void read_features(struct perf_data *data, const uint8_t *bytes)
 		header->features[i] = number(data, bytes + FEATURES_AT + i * 8);
 	if (!data->swap || HAS_FEATURE(header, PERF_FEATURE_HOSTNAME))
 		return;
-	/* A machine of 32 bits wrote words of 32: every file names its host. */
+	/* the bit that every file has is not set: a machine of 32 bits wrote words of 32 bits */
 	for (size_t i = 0; i < PERF_FEATURE_BITS / 64; i++)
 		header->features[i] = header->features[i] >> 32 | header->features[i] << 32;
 }
@@ -389,7 +389,7 @@ static int take_features(struct perf_data *data, uint64_t table_at, struct error
 	return 0;
 }
 
-/* A file that was kept whole: its parts in the order that reading needs. */
+/* Reads a file that was kept whole: attributes, records, features. */
 static int read_whole(struct perf_data *data, struct error *err)
 {
 	const struct perf_section *section = &data->header.data;
@@ -413,7 +413,7 @@ static int read_whole(struct perf_data *data, struct error *err)
 	return ret;
 }
 
-/* What the last bytes lack, by the state that they end in. */
+/* Reads what waits for the end of the file, or reports what is missing there. */
 static int end_of_file(struct perf_data *data, struct error *err)
 {
 	switch (data->state) {
@@ -443,8 +443,7 @@ static int end_of_file(struct perf_data *data, struct error *err)
 static int finish(void *context, struct profile **out, struct error *err)
 {
 	struct perf_data *data = context;
-	/* The features name what records speak of, so they are read before the last ones are
-	   added up, but for what the records themselves need: nothing. */
+	/* Features first: unwinding and the profile need what they have. */
 	int ret = end_of_file(data, err);
 	if (ret == 0)
 		ret = perf_data_end_records(data, err);

@@ -34,7 +34,7 @@ void perf_here_release(struct perf_here *here)
 	*here = (struct perf_here){ 0 };
 }
 
-/* By its name and kernel. */
+/* Whether the recording is of this machine, by its name and its kernel's release. */
 static bool is_of_this_machine(const struct perf_recording *recording)
 {
 	struct utsname here;
@@ -78,7 +78,7 @@ struct binary_inode perf_here_inode(const struct perf_recording *recording,
 
 /* ---- files */
 
-/* NULL when there is none. 0 or -ENOMEM. */
+/* Makes the reader, which stays NULL when none can be made. 0 or -ENOMEM. */
 static int need_reader(struct perf_here *here)
 {
 	if (here->reader || here->refused)
@@ -116,17 +116,17 @@ static void note_changed(struct perf_here *here, const char *path)
 		buffer_printf(&here->changed, "%s'%s'", here->changed_count > 1 ? ", " : "", path);
 }
 
-void perf_here_tell(const struct perf_here *here, const struct import_options *options)
+void perf_here_report(const struct perf_here *here, const struct import_options *options)
 {
 	char more[32] = "";
 	if (!here->changed_count || buffer_failed(&here->changed))
 		return;
 	if (here->changed_count > FILES_SHOWN)
 		snprintf(more, sizeof(more), " and %zu more", here->changed_count - FILES_SHOWN);
-	import_tell(options, IMPORT_NOTE,
-		    "the recording names no builds, and files of this machine are not those that "
-		    "it saw any more: %.*s%s",
-		    (int)here->changed.size, (const char *)here->changed.data, more);
+	import_report(options, IMPORT_NOTE,
+		      "the recording names no builds, and files of this machine are not those that "
+		      "it saw any more: %.*s%s",
+		      (int)here->changed.size, (const char *)here->changed.data, more);
 }
 
 static int identify_file(struct perf_here *here, const struct perf_recording *recording,

@@ -57,4 +57,4 @@ struct binary_inode perf_here_inode(const struct perf_recording *recording,
 int perf_here_identify(struct perf_here *here, const struct perf_recording *recording,
 		       const struct perf_places *places, struct perf_image *image);
 /* Says which files of this machine are no longer those of the recording. */
-void perf_here_tell(const struct perf_here *here, const struct import_options *options);
+void perf_here_report(const struct perf_here *here, const struct import_options *options);

@@ -221,7 +221,7 @@ int perf_data_unwind(struct perf_data *data, struct error *err);
 /* The user's frames of the sample that is handed on, or NULL when there are none. */
 const struct unwind_run *perf_data_unwound(const struct perf_data *data);
 /* Says how many stacks ended before their root, and why. */
-void perf_data_tell_unwound(const struct perf_data *data);
+void perf_data_report_unwound(const struct perf_data *data);
 void perf_data_release_unwinding(struct perf_unwinding *unwinding);
 
 /* perf_data_branches.c: adds the branch stack of a sample; its latencies and data source. 0 or

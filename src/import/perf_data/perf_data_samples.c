@@ -14,7 +14,7 @@
 
 #define EMPTY_RAW 4 /* bytes of padding, of events that have no raw data */
 
-/* ---- what a file says of addresses, for src/intake */
+/* ---- what addresses mean, for src/intake */
 
 static int locate(void *owner, struct process *process, enum code_mode mode, uint64_t address,
 		  enum frame_kind kind, struct located *out)
@@ -35,7 +35,7 @@ static enum unknown_cause cause_of(const void *owner, uint32_t image)
 	return data->places.images.list[image - 1].cause;
 }
 
-/* Which mappings and names hold. */
+/* A number that changes when an address of the process may mean something else. */
 static uint64_t meaning(void *owner, struct process *process)
 {
 	struct perf_data *data = owner;
@@ -61,8 +61,7 @@ static void add_call_stack(struct chain *chain, const struct perf_words *branche
 	}
 }
 
-/* The stack as its registers and bytes tell it. A sampled address of the user's own is more precise
- * than the register. */
+/* The stack that was unwound. A sampled address of user code is more precise than the register. */
 static void add_unwound(struct chain *chain, const struct unwind_run *run, uint64_t sampled)
 {
 	for (size_t i = 0; i < run->count; i++) {
@@ -91,7 +90,7 @@ static int read_chain(struct perf_data *data, const struct perf_file_event *even
 		add_unwound(chain, unwound, mode == CODE_USER ? sample->ip : 0);
 	} else if (event->elsewhere == PERF_USER_STACK && sample->user_abi &&
 		   !chain_has_user(chain)) {
-		/* Where user frames come from registers and stack: user code itself is known. */
+		/* nothing was unwound: the address in user code itself is known */
 		if (mode == CODE_USER && !chain->count)
 			chain_add(chain, sample->ip, mode, FRAME_IP);
 		chain->user_missing = true;
@@ -143,8 +142,8 @@ static int add_sample(struct perf_data *data, struct cell_key *key, uint32_t eve
 
 /* ---- how much */
 
-/* What changes when samples that would have read a counter got lost: those of its CPU, or any where
- * the samples do not tell theirs. */
+/* A number that grows when samples that would have read a counter got lost: samples of its CPU, or
+ * any where samples have no CPU. */
 static uint64_t loss_epoch(const struct perf_data *data, const struct perf_file_event *leader,
 			   const struct perf_record *record, uint64_t lost_in_read)
 {
@@ -175,9 +174,8 @@ static uint64_t lost_of_leader(const struct perf_data *data, uint32_t leader,
 	return read->count ? perf_read_lost(read, 0) : 0;
 }
 
-/* What the counter `id` of an event counted since it was read before belongs to this sample, but
- * what it counted across lost ones: of the leader, which says for how much it stands, that alone.
- */
+/* Adds what a counter advanced by since it was read before. Across lost samples it belongs in part
+ * to these: then the sample gets nothing of a member, and of the leader no more than its period. */
 static int add_read(struct perf_data *data, uint32_t leader, uint32_t event, struct cell_key *key,
 		    const struct perf_record *record, const struct read_value *value)
 {
@@ -270,7 +268,7 @@ static int find_place(struct perf_data *data, struct process *process, uint32_t 
 	return find_calls(data, process, &data->events.list[event], record, key);
 }
 
-/* Branches, latencies: what a sample says beside its place. */
+/* Branches, latencies: what a sample has beside its place. */
 static int add_details(struct perf_data *data, struct process *process, uint32_t event,
 		       uint32_t context, const struct perf_record *record)
 {

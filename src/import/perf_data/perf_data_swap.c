@@ -49,7 +49,8 @@ static void flip_words(struct walk *walk, uint64_t count)
 		flip_number(walk, 8);
 }
 
-/* Its type, the id and what type says: a number, a text, or a list that nobody here reads. */
+/* An EVENT_UPDATE: its type, the id, and by the type a number, a text, or a list that is not read.
+ */
 static void flip_update(struct walk *walk)
 {
 	uint64_t type = has(walk, 8) ? flip_number(walk, 8) : 0;
@@ -73,7 +74,7 @@ static uint8_t reverse_bits(uint8_t byte)
 #define ATTR_FLAGS_AT	40
 #define PRECISE_IP_BYTE 1 /* of the flags; its bits 7 and, in the next byte, 0 */
 
-/* One-bit flags, and precise_ip, whose two bits change places when all do. */
+/* One-bit flags in reverse order; the two bits of precise_ip then have to change places again. */
 static void swap_flags(uint8_t *flags)
 {
 	for (size_t i = 0; i < 8; i++)

@@ -34,7 +34,7 @@ static bool is_most(const struct shares *shares)
 
 /* ---- a time or an event begins a sample */
 
-/* Brackets end lines of much text; files are told by their paths. */
+/* Brackets end lines of many texts; DSOs begin in one of these ways. */
 static bool is_dso(struct span dso)
 {
 	static const char *const starts[] = { "/", "[", "inlined", "bpf_", "anon" };
@@ -49,7 +49,7 @@ static bool is_frame(struct span line, const struct perf_script_frame *frame)
 	return perf_script_is_chain_frame(line) || (frame->dso.data && is_dso(frame->dso));
 }
 
-/* A word that ends in a colon is in much text, and so are brackets at a line's end. */
+/* Words that end in a colon, and brackets at a line's end, are in many texts. */
 static bool is_place(const struct perf_script_sample *sample)
 {
 	struct perf_script_frame leaf;

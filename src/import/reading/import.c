@@ -14,13 +14,13 @@
 #define PIECE_BYTES (128u << 10)
 
 /* One file on its way to its reader. The first unpacked bytes wait in `head` until they are enough
- * to tell the format. */
+ * to recognise the format. */
 struct intake {
 	struct import_options options;
 	const struct importer *format;
 	void *reader;
 	struct buffer head;
-	bool stopped; /* at a fault, with --force */
+	bool stopped; /* at a fault of the packing, with options->force */
 };
 
 static void intake_release(struct intake *intake)

@@ -118,7 +118,8 @@ static int add_costs(struct callgrind_reader *reader, const uint64_t *costs)
 	return 0;
 }
 
-/* A line of costs, by the line before it. 0, -EOVERFLOW or -ENOMEM. */
+/* Adds a line of costs: its own, or, by the line before it, those of a call or a jump. 0,
+ * -EOVERFLOW or -ENOMEM. */
 static int add_line(struct callgrind_reader *reader, enum waiting before, const uint64_t *costs)
 {
 	int ret = 0;

@@ -103,7 +103,7 @@ static struct stack stack_of(const struct cpu_reader *reader, const struct cpu_s
 	return stack;
 }
 
-/* Is there one address above nearly all leaves? *address is it. */
+/* Finds the address that is above nearly all leaves, if there is one. 0 or -EBADMSG. */
 static int find_handler(const struct cpu_reader *reader, uint64_t *address, bool *found)
 {
 	struct cpu_words words = reader->head.words;
@@ -273,8 +273,7 @@ static int java_frame(struct cpu_reader *reader, uint64_t number, struct profile
 	return ret < 0 ? ret : remember(reader, number, frame->name);
 }
 
-/* Names the frame when the file has names for its address, which they are listed by as `looked_up`.
- */
+/* Names the frame if the file has names for the address `looked_up`. */
 static int name_frame(struct cpu_reader *reader, uint64_t looked_up, struct profile_frame *frame)
 {
 	struct code_frame frames[RECORD_MAX_DEPTH];

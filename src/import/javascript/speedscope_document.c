@@ -30,7 +30,7 @@ int speedscope_damaged(const struct json_reader *json, struct error *err, const 
 			 json->at, json->fault ? json->fault : what);
 }
 
-/* The empty text is one too. */
+/* What a buffer holds; the empty text too has data. */
 static struct span text_of(const struct buffer *text)
 {
 	return text->size ? (struct span){ text->data, text->size } : span_of_text("");

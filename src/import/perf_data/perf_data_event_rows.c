@@ -150,8 +150,8 @@ static const char *unit_of(const struct perf_file_event *event, const struct eve
 
 /* The unit of the event's estimates. Clocks of the kernel count ns: the file's unit (msec, with a
  * scale of 1e-6) is how perf shows them. */
-static void settle_unit(struct perf_file_events *events, struct perf_file_event *event,
-			const struct event_name *known)
+static void set_unit(struct perf_file_events *events, struct perf_file_event *event,
+		     const struct event_name *known)
 {
 	bool told = event->unit && !(known && known->clock);
 	struct span name = told ? span_of_text(event->unit) : (struct span){ NULL, 0 };
@@ -210,7 +210,7 @@ static int write_event(struct writing *writing, struct perf_file_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
 	const struct event_name *known = known_event(attr);
-	settle_unit(writing->events, event, known);
+	set_unit(writing->events, event, known);
 	const struct perf_file_event *leader = &writing->events->list[event->leader];
 	bool member = leader != event && (leader->attr.sample_type & PERF_SAMPLE_READ);
 	const struct profile_event row = {

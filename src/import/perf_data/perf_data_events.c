@@ -40,7 +40,7 @@ void perf_events_release(struct perf_file_events *events)
 }
 
 /* Registers and stack bytes, or LBR call stacks, may replace the user's part of a chain. */
-static enum perf_user_part user_part(const struct perf_event_attr *attr)
+static enum perf_user_part user_part_of(const struct perf_event_attr *attr)
 {
 	uint64_t dwarf = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK &&
@@ -96,7 +96,7 @@ static bool same_layout(const struct perf_layout *a, const struct perf_layout *b
 }
 
 /* Finds where ids are in records, after an event was added. */
-static void settle(struct perf_file_events *events)
+static void find_id_places(struct perf_file_events *events)
 {
 	const struct perf_layout *first = &events->list[0].layout;
 	const struct perf_layout *last = &events->list[events->count - 1].layout;
@@ -137,9 +137,9 @@ int perf_events_add(struct perf_file_events *events, struct span attr)
 		.regs_interrupt = event->attr.sample_regs_intr,
 		.sample_id_all = event->attr.sample_id_all,
 	};
-	event->elsewhere = user_part(&event->attr);
+	event->user_part = user_part_of(&event->attr);
 	events->count++;
-	settle(events);
+	find_id_places(events);
 	return 0;
 }
 

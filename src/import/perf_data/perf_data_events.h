@@ -40,7 +40,7 @@ struct perf_file_event {
 	char *name;	   /* NULL: not in the file */
 	char *unit;	   /* likewise */
 	double scale;	   /* of one count, in the unit; 0: not in the file */
-	uint8_t elsewhere; /* enum perf_user_part */
+	uint8_t user_part; /* enum perf_user_part */
 	uint32_t leader;   /* of its group; itself when it has none */
 	struct perf_event_counts counts;
 	uint32_t row;		  /* in the profile, once it is made */

@@ -81,10 +81,10 @@ struct binary_inode perf_here_inode(const struct perf_recording *recording,
 /* Makes the reader, which stays NULL when none can be made. 0 or -ENOMEM. */
 static int need_reader(struct perf_here *here)
 {
-	if (here->reader || here->refused)
+	if (here->reader || here->reader_failed)
 		return 0;
 	int ret = reader_new(NULL, &here->reader, NULL);
-	here->refused = ret < 0;
+	here->reader_failed = ret < 0;
 	return ret == -ENOMEM ? ret : 0;
 }
 
@@ -219,7 +219,8 @@ static int identify_module(const struct perf_here *here, struct perf_image *imag
 	return 0;
 }
 
-/* Our own, if the process was of our width: below 4 GiB are those of 32 bits. */
+/* The vdso: our own is that of all processes of 64 bits. Those of 32 bits have theirs below 4 GiB.
+ */
 static int identify_vdso(struct perf_image *image)
 {
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };

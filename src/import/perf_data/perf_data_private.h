@@ -104,7 +104,7 @@ struct perf_data_machine {
 struct perf_unwinding {
 	struct perf_waiting *waiting; /* NULL: no such sample yet */
 	struct unwinder *unwinder;    /* NULL: none was needed, or none can be made */
-	bool refused;		      /* none can be made */
+	bool unwinder_failed;	      /* none can be made */
 	struct unwind_run run;
 	bool unwound; /* `run` is of the sample that is handed on */
 };
@@ -114,8 +114,8 @@ struct perf_data {
 	enum perf_data_state state;
 	struct perf_file_header header;
 	bool swap;	    /* the file is in the other byte order */
-	bool pipe;	    /* it has records alone */
-	bool killed;	    /* perf did not come to write how long its records are */
+	bool pipe;	    /* there is no file header, only records */
+	bool killed;	    /* perf was: the header has no size of the records */
 	bool stopped;	    /* at a fault, with options->force: no further record is read */
 	uint64_t at;	    /* offset of the next byte of the file */
 	uint64_t kept_from; /* where `kept` begins in the file */
@@ -204,7 +204,7 @@ int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_r
 struct world perf_data_world(struct perf_data *data);
 /* Fills *err by what adding to cells or tables returned: -EOVERFLOW or else -ENOMEM; 0 for no
  * error. */
-int perf_data_settled(int ret, struct error *err);
+int perf_data_error(int ret, struct error *err);
 /* Adds a sample whose process and context are known. 0, -ENOMEM or -EOVERFLOW, with *err filled. */
 int perf_data_add(struct perf_data *data, struct process *process, uint32_t event, uint32_t context,
 		  const struct perf_record *record, struct error *err);
@@ -220,7 +220,7 @@ int perf_data_wait(struct perf_data *data, const struct perf_waiting_sample *sam
 int perf_data_unwind(struct perf_data *data, struct error *err);
 /* The user's frames of the sample that is handed on, or NULL when there are none. */
 const struct unwind_run *perf_data_unwound(const struct perf_data *data);
-/* Says how many stacks ended before their root, and why. */
+/* Reports how many stacks ended before their root, and why. */
 void perf_data_report_unwound(const struct perf_data *data);
 void perf_data_release_unwinding(struct perf_unwinding *unwinding);
 

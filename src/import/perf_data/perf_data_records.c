@@ -165,7 +165,7 @@ static int enqueue(struct perf_data *data, const uint8_t *bytes, size_t size, st
 	if (perf_queue_add(&data->queue, time, bytes, size, &late) < 0)
 		return out_of_memory(err);
 	data->counts.late += late;
-	/* A file without rounds waits whole; one that unpacks to more than its size may not. */
+	/* a file without FINISHED_ROUND waits whole, unless it unpacks to far more than its size */
 	if (perf_queue_bytes(&data->queue) / 2 < QUEUE_ROOM / 2 + data->at)
 		return 0;
 	int ret = perf_queue_flush(&data->queue, handle_in_turn, &turn);
@@ -399,6 +399,6 @@ int perf_data_end_records(struct perf_data *data, struct error *err)
 		return ret;
 	ret = perf_queue_flush(&data->queue, handle_in_turn, &turn);
 	if (ret == 0)
-		ret = perf_data_settled(cells_settle(&data->cells), err);
+		ret = perf_data_error(cells_settle(&data->cells), err);
 	return ret == -ENOMEM ? out_of_memory(err) : ret;
 }

@@ -211,7 +211,7 @@ static int write_event_bill(struct result *result, const struct perf_file_event 
 		{ BILL_LOST_DAMAGED, counts->damaged, counts->damaged },
 		{ BILL_THROTTLED, counts->throttled, true },
 		{ BILL_STACKS_FOLLOWED, counts->stored,
-		  event->elsewhere == PERF_USER_CHAIN &&
+		  event->user_part == PERF_USER_CHAIN &&
 			  event->attr.sample_type & PERF_SAMPLE_CALLCHAIN },
 	};
 	int ret = 0;
@@ -477,7 +477,7 @@ int perf_data_result(struct perf_data *data, struct profile **out, struct error 
 	CLEANUP(result_release) struct result result = { .data = data };
 	int ret = perf_data_unwind(data, err);
 	if (ret == 0)
-		ret = perf_data_settled(cells_settle(&data->cells), err);
+		ret = perf_data_error(cells_settle(&data->cells), err);
 	if (ret < 0)
 		return ret;
 	if (!data->cells.count && data->counts.aux_bytes)
@@ -487,7 +487,7 @@ int perf_data_result(struct perf_data *data, struct profile **out, struct error 
 				 data->counts.aux_bytes, trace_words(data->counts.trace));
 	if (!data->cells.count)
 		return error_set(err, -ENODATA, "the recording has no samples");
-	ret = perf_data_settled(fill(&result), err);
+	ret = perf_data_error(fill(&result), err);
 	if (ret < 0)
 		return ret;
 	report_counts(data, result.profile);

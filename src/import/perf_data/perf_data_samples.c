@@ -82,13 +82,13 @@ static int read_chain(struct perf_data *data, const struct perf_file_event *even
 	if (chain_begin(chain, sample->chain.count + sample->branches.count +
 				       (unwound ? unwound->count : 0) + 2) < 0)
 		return -ENOMEM;
-	bool call_stack = event->elsewhere == PERF_USER_BRANCHES && sample->branches.count;
+	bool call_stack = event->user_part == PERF_USER_BRANCHES && sample->branches.count;
 	chain_add_words(chain, &sample->chain, call_stack);
 	if (call_stack)
 		add_call_stack(chain, &sample->branches);
 	else if (unwound && !chain_has_user(chain)) {
 		add_unwound(chain, unwound, mode == CODE_USER ? sample->ip : 0);
-	} else if (event->elsewhere == PERF_USER_STACK && sample->user_abi &&
+	} else if (event->user_part == PERF_USER_STACK && sample->user_abi &&
 		   !chain_has_user(chain)) {
 		/* nothing was unwound: the address in user code itself is known */
 		if (mode == CODE_USER && !chain->count)
@@ -109,7 +109,7 @@ static int find_calls(struct perf_data *data, struct process *process,
 	key->stack = CELL_STACK_NONE;
 	if (!(event->attr.sample_type & PERF_SAMPLE_CALLCHAIN))
 		return 0;
-	uint64_t before = event->elsewhere ? 0 : calls_words_before(words, mode, record->sample.ip);
+	uint64_t before = event->user_part ? 0 : calls_words_before(words, mode, record->sample.ip);
 	key->stack = CELL_STACK_LEAF;
 	if (before)
 		return calls_of_words(&data->cells, &data->world, process, words, before,
@@ -276,7 +276,7 @@ static int add_details(struct perf_data *data, struct process *process, uint32_t
 	int ret = 0;
 	if (record->sample.raw.size > EMPTY_RAW)
 		row->counts.raw_bytes += record->sample.raw.size;
-	if (record->sample.branches.count && row->elsewhere != PERF_USER_BRANCHES)
+	if (record->sample.branches.count && row->user_part != PERF_USER_BRANCHES)
 		ret = perf_data_branches(data, event, context, process, record);
 	if (ret == 0 && row->attr.sample_type & (PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC))
 		ret = perf_data_values(data, event, context, process, record);
@@ -293,7 +293,7 @@ static void note_time(struct perf_data *data, uint64_t time)
 		data->last_sample_ns = time;
 }
 
-int perf_data_settled(int ret, struct error *err)
+int perf_data_error(int ret, struct error *err)
 {
 	if (ret == -EOVERFLOW)
 		return error_set(err, ret, "the weights of an event add up to more than 64 bits");
@@ -312,7 +312,7 @@ int perf_data_add(struct perf_data *data, struct process *process, uint32_t even
 		ret = add_weighed(data, event, &key, record);
 	if (ret == 0)
 		ret = add_details(data, process, event, context, record);
-	return perf_data_settled(ret, err);
+	return perf_data_error(ret, err);
 }
 
 int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_record *record,
@@ -333,9 +333,9 @@ int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_r
 	if (perf_data_context(data, process, record->identity.tid, record->sample.cgroup,
 			      &context) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
-	/* All of the event, in their order: their readings of counters add up. */
+	/* all samples of the event wait, in their order: counters advance from one to the next */
 	const struct perf_waiting_sample waiting = { event, context, process, data->record };
-	if (row->elsewhere == PERF_USER_STACK && !data->swap)
+	if (row->user_part == PERF_USER_STACK && !data->swap)
 		return perf_data_wait(data, &waiting, err);
 	return perf_data_add(data, process, event, context, record, err);
 }

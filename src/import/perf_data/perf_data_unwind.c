@@ -96,12 +96,12 @@ static int need_unwinder(struct perf_data *data)
 						.name_file = name_file,
 						.found_file = found_file,
 						.context = data };
-	if (unwinding->unwinder || unwinding->refused)
+	if (unwinding->unwinder || unwinding->unwinder_failed)
 		return 0;
 	int ret = unwinder_new(&options, &unwinding->unwinder, &err);
 	if (ret == -ENOMEM)
 		return ret;
-	unwinding->refused = ret < 0;
+	unwinding->unwinder_failed = ret < 0;
 	if (ret < 0)
 		import_report(data->options, IMPORT_WARNING, "user stacks are not unwound: %s",
 			      err.text);

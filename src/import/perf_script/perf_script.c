@@ -33,7 +33,7 @@ struct sample {
 
 struct perf_script {
 	const struct import_options *options;
-	struct buffer head; /* the first bytes, until they are enough to tell the layout */
+	struct buffer head; /* the first bytes, until they are enough to recognise the layout */
 	enum perf_script_layout layout; /* PERF_SCRIPT_NONE: not known yet */
 	struct text_lines lines;
 	struct profile *profile;
@@ -218,7 +218,7 @@ static bool is_surely_frame(struct span line)
 	return !blank || blank[-1] != ':';
 }
 
-/* Of a text without times and events (import/perf_script/perf_script_columns.h). */
+/* A line of a text without times and events (import/perf_script/perf_script_columns.h). */
 static int take_bare_line(struct perf_script *script, struct span line, struct error *err)
 {
 	struct perf_script_sample sample = { 0 };
@@ -316,7 +316,8 @@ static int script_open(const struct import_options *options, void **reader)
 	return 0;
 }
 
-/* Finds the layout, by as much of the text as is recognised by, and reads these lines. */
+/* Finds the layout by the first bytes, IMPORT_HEAD_BYTES or all there are, and reads their lines.
+ */
 static int begin_text(struct perf_script *script, struct error *err)
 {
 	const struct span head = { script->head.data, script->head.size };

@@ -12,8 +12,8 @@
 #define SMALL_NUMBER   0xffff  /* no code lies that low */
 #define COMM_BYTES     15      /* that the kernel keeps */
 #define COMM_LIMIT     256     /* bytes in which the command's name ends; the kernel's have 15 */
-#define COMM_WORDS                                                                                 \
-	16 /* that it has at most; in 15 bytes there are 8. Behind each, all is read anew */
+/* Words of a command's name, of which 15 bytes hold 8; the line is read again behind each. */
+#define COMM_WORDS 16
 
 static bool is_digit(char c)
 {
@@ -254,7 +254,8 @@ bool perf_script_parse_sample(const char *line, size_t size, struct perf_script_
 			return true;
 		}
 	}
-	/* without a thread: the first columns that are some; without a command, all are */
+	/* without a thread: columns from the start of the line, or behind the first words for which
+	   that works */
 	scan.at = start;
 	out->pid = out->tid = OPTIONAL_ABSENT;
 	if (take_columns(scan, out) && out->event.size && (out->timed || out->period) &&
@@ -277,7 +278,7 @@ bool perf_script_parse_sample(const char *line, size_t size, struct perf_script_
 
 /* ---- lines without time and event */
 
-/* Up to five letters, as skip_misc() has them, whatever follows. */
+/* As skip_misc(), whatever follows. */
 static void skip_letters(struct scan *scan)
 {
 	struct scan begin = *scan;
@@ -290,7 +291,7 @@ static void skip_letters(struct scan *scan)
 	scan_skip_blanks(scan);
 }
 
-/* The columns behind a command's name. How many bytes they are. */
+/* Reads the columns behind a command's name. Returns how many bytes they take. */
 static size_t take_any_columns(struct scan scan, const char *line, struct perf_script_sample *out)
 {
 	const char *start = scan.at;
@@ -314,7 +315,7 @@ static size_t take_any_columns(struct scan scan, const char *line, struct perf_s
 	return (size_t)(next.at - start);
 }
 
-/* Either to the end of the line (NULL), or to a place at its end. */
+/* Reads a line whose columns go to its end (`leaf` NULL), or to a place at its end. */
 static bool parse_bare(struct span line, struct perf_script_frame *leaf,
 		       struct perf_script_sample *out)
 {

@@ -25,7 +25,7 @@ struct pprof_reader {
 	const struct import_options *options;
 	struct buffer bytes;
 	size_t good;  /* bytes that are whole fields */
-	bool stopped; /* at a fault in them, with --force */
+	bool stopped; /* at a fault in them, with options->force */
 	struct profile *profile;
 	struct pprof_places places;
 	struct pprof_events events;

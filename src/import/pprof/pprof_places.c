@@ -241,7 +241,8 @@ static int address_frame(struct pprof_places *places, const struct pprof_locatio
 	return ret;
 }
 
-/* Lines with what they stand for, innermost first. -EBADMSG for a function that is not there. */
+/* The lines of a location as frames, innermost first. 0, -EBADMSG for a function that is not there,
+ * or -ENOMEM. */
 static int read_lines(struct pprof_places *places, const struct pprof_location *location,
 		      struct code_frame *frames)
 {

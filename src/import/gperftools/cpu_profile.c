@@ -1,6 +1,6 @@
 /*
  * cpu_profile - CPU profiles as gperftools and programs linked with its profiler
- * write them (import/javascript/cpu_profile_file.h). One event: CPU time, period by
+ * write them (import/gperftools/cpu_profile_file.h). One event: CPU time, period by
  * period. A sample's addresses but the first are return addresses.
  */
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/number_map.h"
 #include "import/code/code_lines.h"
-#include "import/javascript/cpu_profile_file.h"
-#include "import/javascript/cpu_profile_mappings.h"
+#include "import/gperftools/cpu_profile_file.h"
+#include "import/gperftools/cpu_profile_mappings.h"
 #include "import/formats.h"
 #include "import/code/mapped_image.h"
 #include "import/text/text_lines.h"

@@ -1,4 +1,4 @@
-#include "import/javascript/cpu_profile_mappings.h"
+#include "import/gperftools/cpu_profile_mappings.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "import/code/mapped_image.h"
-#include "import/javascript/cpu_profile_file.h"
+#include "import/gperftools/cpu_profile_file.h"
 #include "import/text/text_lines.h"
 
 struct cpu_variable { /* "build=/path": $build stands for the path */

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "import/formats.h"
-#include "import/javascript/speedscope_document.h"
+#include "import/speedscope/speedscope_document.h"
 #include "import/whole_file.h"
 #include "profile/profile.h"
 

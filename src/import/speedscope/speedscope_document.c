@@ -1,4 +1,4 @@
-#include "import/javascript/speedscope_document.h"
+#include "import/speedscope/speedscope_document.h"
 
 #include <errno.h>
 #include <stdlib.h>

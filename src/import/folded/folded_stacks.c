@@ -54,8 +54,8 @@ static int add_node(struct profile *profile, uint32_t parent, uint32_t name, uin
 }
 
 /* Replaces *path and *node by those of a frame below them. */
-static int go_on(struct folded_stacks *stacks, struct profile *profile, struct span spelling,
-		 struct hash128 *path, uint32_t *node)
+static int descend(struct folded_stacks *stacks, struct profile *profile, struct span spelling,
+		   struct hash128 *path, uint32_t *node)
 {
 	uint32_t name, parent = *node;
 	*path = path_hash(*path, hash128_of_text(spelling.data, spelling.size));
@@ -105,7 +105,7 @@ static int node_of(struct folded_stacks *stacks, struct profile *profile, struct
 		const char *end = memchr(text + at, ';', stack.size - at);
 		size_t stop = end ? (size_t)(end - text) : stack.size;
 		struct span spelling = { text + at, stop - at };
-		int ret = go_on(stacks, profile, spelling, &path, node);
+		int ret = descend(stacks, profile, spelling, &path, node);
 		if (ret < 0)
 			return ret;
 		if (!end)

@@ -128,8 +128,8 @@ static bool need_reader(struct jit_beside *beside)
 }
 
 /* Appends the text of "FOLDER/PREFIX-PID.SUFFIX". False when it is not there or cannot be read. */
-static bool read_of(struct jit_beside *beside, const char *prefix, uint64_t pid, const char *suffix,
-		    uint64_t limit, struct buffer *out)
+static bool read_beside(struct jit_beside *beside, const char *prefix, uint64_t pid,
+			const char *suffix, uint64_t limit, struct buffer *out)
 {
 	CLEANUP(buffer_release) struct buffer path = { 0 };
 	buffer_printf(&path, "%s/%s-%" PRIu64 ".%s", beside->folder, prefix, pid, suffix);
@@ -180,7 +180,7 @@ static int read_timeline(struct jit_beside *beside, struct beside_process *proce
 {
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	if (!beside->folder ||
-	    !read_of(beside, "jit", process->pid, "dump", DUMP_MAX_BYTES, &bytes))
+	    !read_beside(beside, "jit", process->pid, "dump", DUMP_MAX_BYTES, &bytes))
 		return 0;
 	struct jitdump dump = { .names_alone = true };
 	int ret = jitdump_feed(&dump, bytes.data, bytes.size, NULL);
@@ -273,7 +273,7 @@ static int turn_to_process(struct jit_beside *beside, uint64_t pid, struct besid
 	const struct beside_process *process = find_process(beside, pid);
 	files_release(files);
 	*files = (struct beside_files){ .pid = pid, .read = files->read };
-	if (!read_of(beside, "jit", pid, "dump", DUMP_MAX_BYTES, &bytes))
+	if (!read_beside(beside, "jit", pid, "dump", DUMP_MAX_BYTES, &bytes))
 		return 0;
 	files->read++;
 	files->has_dump = true;
@@ -289,7 +289,7 @@ static int need_map(struct jit_beside *beside, struct beside_files *files)
 	if (files->map_sought)
 		return 0;
 	files->map_sought = true;
-	if (!read_of(beside, "perf", files->pid, "map", PERF_MAP_MAX_BYTES, &files->map_text))
+	if (!read_beside(beside, "perf", files->pid, "map", PERF_MAP_MAX_BYTES, &files->map_text))
 		return 0;
 	files->read++;
 	const struct span text = { files->map_text.data, files->map_text.size };

@@ -103,8 +103,8 @@ static bool calls_exact(const void *owner, uint32_t number)
 	return result->data->places.images.list[number - 1].calls_exact;
 }
 
-static struct cell measured(const void *owner, uint32_t event, const struct cell *cell,
-			    uint64_t *before)
+static struct cell cell_in_unit(const void *owner, uint32_t event, const struct cell *cell,
+				uint64_t *before)
 {
 	const struct result *result = owner;
 	return perf_unit_cell(&result->data->events.list[event].measure, cell, before);
@@ -117,7 +117,7 @@ static int write_cells(struct result *result)
 		.owner = result,
 		.image = image_for_cells,
 		.calls_exact = calls_exact,
-		.measured = measured,
+		.measured = cell_in_unit,
 		.contexts = result->contexts,
 		.events = result->events,
 		.event_count = data->events.count,
@@ -139,7 +139,7 @@ static const uint64_t *values_in_unit(struct result *result, const uint64_t *key
 							      << 64,
 	};
 	uint32_t event = (uint32_t)keys[VALUE_EVENT] - 1;
-	const struct cell cell = measured(result, event, &counted, &result->counts[event]);
+	const struct cell cell = cell_in_unit(result, event, &counted, &result->counts[event]);
 	cells_put(&cell, sums);
 	return sums;
 }
@@ -443,7 +443,7 @@ static void mark_dex(void *images, struct span path)
 	perf_images_mark_calls_exact(images, path);
 }
 
-static int fill(struct result *result)
+static int fill_profile(struct result *result)
 {
 	struct perf_data *data = result->data;
 	result->profile = profile_new();
@@ -487,7 +487,7 @@ int perf_data_result(struct perf_data *data, struct profile **out, struct error 
 				 data->counts.aux_bytes, trace_words(data->counts.trace));
 	if (!data->cells.count)
 		return error_set(err, -ENODATA, "the recording has no samples");
-	ret = perf_data_error(fill(&result), err);
+	ret = perf_data_error(fill_profile(&result), err);
 	if (ret < 0)
 		return ret;
 	report_counts(data, result.profile);

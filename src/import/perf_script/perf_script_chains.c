@@ -135,7 +135,7 @@ static int find_line(struct perf_script_chains *chains, const char *text, size_t
 }
 
 /* Adds the frames of a line whose path from the root is new. */
-static int new_step(struct perf_script_chains *chains, const struct chain_step *step,
+static int add_step(struct perf_script_chains *chains, const struct chain_step *step,
 		    uint32_t *node)
 {
 	uint32_t number;
@@ -207,7 +207,7 @@ int perf_script_chains_node(struct perf_script_chains *chains, uint32_t *node)
 		chains->steps[i].path = path;
 	}
 	for (size_t i = known_steps(chains, node); i-- > 0;)
-		if (new_step(chains, &chains->steps[i], node) < 0)
+		if (add_step(chains, &chains->steps[i], node) < 0)
 			return -ENOMEM;
 	perf_script_chains_drop(chains);
 	return 0;

@@ -108,7 +108,7 @@ static bool has_words(struct span text)
 
 /* ---- chains between blank lines */
 
-static enum perf_script_layout chains(struct span text)
+static enum perf_script_layout find_chains(struct span text)
 {
 	struct shares shares = { 0 };
 	struct span line;
@@ -166,7 +166,7 @@ enum perf_script_layout perf_script_layout(struct span head)
 {
 	if (has_words(head))
 		return PERF_SCRIPT_WORDS;
-	enum perf_script_layout layout = chains(head);
+	enum perf_script_layout layout = find_chains(head);
 	if (layout == PERF_SCRIPT_NONE && has_lines(head))
 		layout = PERF_SCRIPT_LINES;
 	return layout;

@@ -204,7 +204,7 @@ static int out_of_memory(struct pmcstat *pmcstat, struct error *err)
 }
 
 /* Totals stay below 2^64, so no cell can pass it. */
-static int count(struct pmcstat *pmcstat, uint64_t samples, struct error *err)
+static int count_samples(struct pmcstat *pmcstat, uint64_t samples, struct error *err)
 {
 	if (__builtin_add_overflow(pmcstat->samples, samples, &pmcstat->samples))
 		return error_set(err, -EOVERFLOW, "line %" PRIu64 ": the samples pass 64 bits",
@@ -226,7 +226,7 @@ static int begin_section(struct pmcstat *pmcstat, struct span name, uint64_t sam
 		return out_of_memory(pmcstat, err);
 	pmcstat->section = samples;
 	pmcstat->listed = 0;
-	return count(pmcstat, samples, err);
+	return count_samples(pmcstat, samples, err);
 }
 
 /* A line's samples are part of those of the line that it calls, or of the heading. Where they add
@@ -238,8 +238,8 @@ static int count_line(struct pmcstat *pmcstat, const struct chain_line *line, st
 	uint64_t bound = called ? called->samples : pmcstat->section;
 	uint64_t before = *sum > bound ? *sum : bound;
 	if (__builtin_add_overflow(*sum, line->samples, sum))
-		return count(pmcstat, UINT64_MAX, err);
-	return *sum > before ? count(pmcstat, *sum - before, err) : 0;
+		return count_samples(pmcstat, UINT64_MAX, err);
+	return *sum > before ? count_samples(pmcstat, *sum - before, err) : 0;
 }
 
 static int add_step(struct pmcstat *pmcstat, const struct chain_line *line, struct error *err)

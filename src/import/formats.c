@@ -35,8 +35,8 @@ const struct importer *importer_named(const char *name)
 	return NULL;
 }
 
-void import_tell(const struct import_options *options, enum import_remark kind, const char *format,
-		 ...)
+void import_report(const struct import_options *options, enum import_remark kind,
+		   const char *format, ...)
 {
 	if (!options->say)
 		return;
@@ -48,10 +48,11 @@ void import_tell(const struct import_options *options, enum import_remark kind, 
 	options->say(options->say_context, kind, sentence);
 }
 
-void import_tell_unended(const struct import_options *options)
+void import_report_unended(const struct import_options *options)
 {
-	import_tell(options, IMPORT_NOTE,
-		    "no newline ends its last line: if the file was cut off, that line may be too");
+	import_report(
+		options, IMPORT_NOTE,
+		"no newline ends its last line: if the file was cut off, that line may be too");
 }
 
 int import_fault(const struct import_options *options, int code, struct error *err,
@@ -64,6 +65,6 @@ int import_fault(const struct import_options *options, int code, struct error *e
 	va_end(arguments);
 	if (!options->force)
 		return error_set(err, code, "%s", sentence);
-	import_tell(options, IMPORT_WARNING, "%s; what comes before is kept", sentence);
+	import_report(options, IMPORT_WARNING, "%s; what comes before is kept", sentence);
 	return 0;
 }

@@ -71,10 +71,11 @@ const struct importer *importer_find(const void *bytes, size_t size);
 const struct importer *importer_named(const char *name); /* or NULL */
 
 /* For readers: passes a remark to options->say. */
-__attribute__((format(printf, 3, 4))) void
-import_tell(const struct import_options *options, enum import_remark kind, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void import_report(const struct import_options *options,
+							 enum import_remark kind,
+							 const char *format, ...);
 /* A note on a text whose last line no newline ends: tools write one, but the file may be whole. */
-void import_tell_unended(const struct import_options *options);
+void import_report_unended(const struct import_options *options);
 
 /* For readers: a fault. With options->force it is reported as a warning and 0 returned, else *err
  * is filled and `code` returned. */

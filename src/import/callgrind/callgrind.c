@@ -54,7 +54,7 @@ static int add_edge(struct callgrind_reader *reader, const struct callgrind_plac
 	if (ret == 0)
 		ret = callgrind_places_frame(&reader->places, CALLGRIND_TARGET, to, &target);
 	if (ret < 0 || reader->events.count == 0 || count == 0)
-		return ret; /* some writers do not know how often, and say 0 */
+		return ret; /* some writers do not know how often, and write 0 */
 	if (__builtin_add_overflow(reader->arcs, count, &reader->arcs))
 		return -EOVERFLOW;
 	return profile_add_edge(reader->profile, reader->events.list[0].id, reader->context,
@@ -75,7 +75,7 @@ static bool take_positions(const struct callgrind_reader *reader, struct callgri
 	return words->at == words->end || *words->at == ' ' || *words->at == '\t';
 }
 
-/* What the calls at an instruction cost. */
+/* The inclusive cost of the calls at an instruction. */
 static int add_called(struct callgrind_reader *reader, const uint64_t *costs)
 {
 	struct callgrind_events *events = &reader->events;
@@ -118,13 +118,14 @@ static int add_costs(struct callgrind_reader *reader, const uint64_t *costs)
 	return 0;
 }
 
-/* A line of costs, by the line before it. 0, -EOVERFLOW or -ENOMEM. */
+/* Adds a line of costs: its own, or, by the line before it, those of a call or a jump. 0,
+ * -EOVERFLOW or -ENOMEM. */
 static int add_line(struct callgrind_reader *reader, enum waiting before, const uint64_t *costs)
 {
 	int ret = 0;
 	if (before == WAITING_NOTHING)
 		return add_costs(reader, costs);
-	/* a jump within a function whose instructions are not told apart says nothing */
+	/* without addresses, a jump within a function goes from it to itself */
 	if (before == WAITING_CALL || reader->places.by_instruction)
 		ret = add_edge(reader, &reader->here, &reader->target, reader->count);
 	if (ret == 0 && before == WAITING_CALL)
@@ -281,8 +282,8 @@ static int reader_feed(void *context, const void *bytes, size_t size, struct err
 
 /* ---- the end */
 
-/* Cachegrind says which command it ran, and neither a version nor who wrote the file, as others do
- * that say so much. */
+/* Cachegrind writes the command that it ran, and neither a version nor a creator; other writers of
+ * a command write these too. */
 static bool is_of_cachegrind(const struct callgrind_reader *reader)
 {
 	return reader->command.size && !reader->creator.size && !reader->versioned;
@@ -300,10 +301,10 @@ static int check_end(struct callgrind_reader *reader, struct error *err)
 	    memcmp(reader->creator.data, valgrind, sizeof(valgrind) - 1) == 0)
 		return callgrind_fault(reader, err, "the file is cut off: its totals are missing");
 	if (is_of_cachegrind(reader) && !reader->events.has_summary)
-		import_tell(reader->options, IMPORT_WARNING,
-			    "the file is cut off: cachegrind ends it with a summary");
+		import_report(reader->options, IMPORT_WARNING,
+			      "the file is cut off: cachegrind ends it with a summary");
 	else if (reader->lines.unended)
-		import_tell_unended(reader->options);
+		import_report_unended(reader->options);
 	return 0;
 }
 
@@ -316,9 +317,10 @@ static int add_counters(struct callgrind_reader *reader)
 		differs |= events->list[i].sum != events->list[i].summary;
 	if (!events->has_summary || !differs || reader->stopped)
 		return 0;
-	import_tell(reader->options, IMPORT_NOTE,
-		    "its summary counts more or less than its lines add up to; the summary is kept "
-		    "as counts of the whole program");
+	import_report(
+		reader->options, IMPORT_NOTE,
+		"its summary counts more or less than its lines add up to; the summary is kept "
+		"as counts of the whole program");
 	for (size_t i = 0; i < events->count; i++) {
 		const struct cell cell = { .estimate = events->list[i].summary };
 		if (profile_add_counter(reader->profile, events->list[i].id, reader->context,
@@ -352,10 +354,10 @@ static int add_derived(struct callgrind_reader *reader, struct error *err)
 	if (ret < 0)
 		return callgrind_out_of_memory(reader, err);
 	if (left_out.size)
-		import_tell(reader->options, IMPORT_WARNING,
-			    "'%.*s' is left out: the file has no cost of an event that it is "
-			    "made of",
-			    (int)left_out.size, (const char *)left_out.data);
+		import_report(reader->options, IMPORT_WARNING,
+			      "'%.*s' is left out: the file has no cost of an event that it is "
+			      "made of",
+			      (int)left_out.size, (const char *)left_out.data);
 	return 0;
 }
 

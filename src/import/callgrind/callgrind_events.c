@@ -123,7 +123,7 @@ int callgrind_events_define(struct callgrind_events *events, struct profile *pro
 		return ret;
 	for (size_t i = 0; i < events->formula_count; i++)
 		if (events->formulas[i].name == formula.name)
-			return 0; /* every part says it again */
+			return 0; /* every part of a file defines it again */
 	if (events->formula_count == CALLGRIND_MAX_TERMS) {
 		*what = "there are too many formulas";
 		return -EBADMSG;

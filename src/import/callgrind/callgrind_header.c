@@ -65,12 +65,12 @@ static int take_totals(struct callgrind_reader *reader, struct span value, struc
 		struct callgrind_event *event = &events->list[events->columns[i]];
 		struct span name = profile_event(reader->profile, event->id).name;
 		if (event->part != totals[i])
-			import_tell(reader->options, IMPORT_WARNING,
-				    "line %llu: the costs of %.*s add up to %llu, not to the "
-				    "total of %llu",
-				    (unsigned long long)reader->lines.number, (int)name.size,
-				    (const char *)name.data, (unsigned long long)event->part,
-				    (unsigned long long)totals[i]);
+			import_report(reader->options, IMPORT_WARNING,
+				      "line %llu: the costs of %.*s add up to %llu, not to the "
+				      "total of %llu",
+				      (unsigned long long)reader->lines.number, (int)name.size,
+				      (const char *)name.data, (unsigned long long)event->part,
+				      (unsigned long long)totals[i]);
 		event->part = 0;
 	}
 	reader->whole = true;
@@ -132,5 +132,5 @@ int callgrind_take_header(struct callgrind_reader *reader, struct span key, stru
 	if (span_equal(key, span_of_text("pid")) && reader->labels.size == 0)
 		buffer_printf(&reader->labels, "pid=%.*s", (int)value.size,
 			      (const char *)value.data);
-	return 0; /* others say nothing that is kept */
+	return 0; /* other keys are not kept */
 }

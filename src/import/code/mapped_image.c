@@ -29,7 +29,7 @@ static struct span bytes_of(struct span text, uint8_t bytes[BUILD_ID_MAX_TEXT])
 
 int mapped_path_read(struct profile *profile, struct span path, struct mapped_path *out)
 {
-	if (span_equal(path, span_of_text("[unknown]"))) /* another tool's word for none */
+	if (span_equal(path, span_of_text("[unknown]"))) /* what other tools write for none */
 		path.size = 0;
 	struct profile_image image = { .kind = IMAGE_NAME, .name = span_of_text("") };
 	if (path.size)
@@ -56,7 +56,7 @@ int mapped_image_of(struct profile *profile, const struct mapped_path *path, uin
 	const struct profile_image image = { .kind = path->kind, .space = path->space };
 	const struct profile_image_texts texts = {
 		.build_id = build_id,
-		/* of files the path counts: two may say one */
+		/* two files may claim one build-id: their paths keep them apart */
 		.name = build_id && path->kind == IMAGE_KERNEL ? 0 : path->name,
 	};
 	int ret = profile_add_image_by_ids(profile, &image, &texts, id);

@@ -34,7 +34,7 @@ struct folded {
 	struct folded_stacks stacks;
 	struct bad_lines bad;
 	struct folded_shape shape;
-	uint64_t taken;	     /* lines with a stack and a count */
+	uint64_t counted;    /* lines with a stack and a count */
 	uint64_t two_counts; /* of them, those that end in two numbers */
 	uint64_t rounded;    /* counts with more decimals than are kept */
 	unsigned decimals;   /* most that a count had */
@@ -96,7 +96,7 @@ static int take_line(void *context, struct span line, struct error *err)
 	if (folded_stacks_find(&folded->stacks, folded->profile, parsed.stack, &stack) < 0)
 		return error_set(err, -ENOMEM, "out of memory at line %" PRIu64 " of folded text",
 				 folded->lines.number);
-	folded->taken++;
+	folded->counted++;
 	folded->two_counts += parsed.second_number;
 	return add_count(folded, stack, &parsed.count, err);
 }
@@ -142,7 +142,7 @@ static int fit_decimals(struct folded *folded, struct count_column *column, stru
 		if (column->decimals-- == 0)
 			return error_set(err, -EOVERFLOW, "the counts add up to more than 64 bits");
 	if (column->decimals < wanted)
-		import_tell(
+		import_report(
 			folded->options, IMPORT_NOTE,
 			"%u of %u decimals are kept: the sum of all counts has no room for more",
 			column->decimals, wanted);
@@ -206,7 +206,8 @@ static int finish_one(struct folded *folded, struct error *err)
 
 /* ---- two columns: the first count was read as the end of the leaf's name */
 
-/* The count at the end of a name, as often as the stack was there. False when the name has none. */
+/* The count at the end of a leaf's name, times the lines with the stack. False when the name has
+ * none or the product passes 64 bits. */
 static bool first_count(const struct folded *folded, const struct folded_stack *stack,
 			struct span *name, struct folded_count *count)
 {
@@ -302,7 +303,7 @@ static int finish_two(struct folded *folded, struct error *err)
 
 /* ---- as one format among others */
 
-/* The first bytes looked like folded text: all of it must. */
+/* Where the format was recognised by the first bytes: all of the text must be folded text. */
 static int judge_lines(const struct folded *folded, struct error *err)
 {
 	const struct folded_shape *shape = &folded->shape;
@@ -315,9 +316,9 @@ static int judge_lines(const struct folded *folded, struct error *err)
 				 "--format folded takes all that end in a number",
 				 shape->others, shape->stacks + shape->names + shape->others);
 	if (shape->stacks == 0)
-		import_tell(folded->options, IMPORT_NOTE,
-			    "no line has a stack of two frames: each is taken for a name and its "
-			    "count");
+		import_report(folded->options, IMPORT_NOTE,
+			      "no line has a stack of two frames: each is taken for a name and its "
+			      "count");
 	return 0;
 }
 
@@ -328,7 +329,7 @@ static int folded_finish(void *reader, struct profile **out, struct error *err)
 	int ret = text_lines_finish(&folded->lines, err);
 	if (ret < 0)
 		return ret;
-	if (folded->taken == 0)
+	if (folded->counted == 0)
 		return error_set(err, -ENODATA,
 				 "no line is folded text, which is 'frame;frame;frame COUNT'");
 	ret = judge_lines(folded, err);
@@ -336,23 +337,23 @@ static int folded_finish(void *reader, struct profile **out, struct error *err)
 		return ret;
 	if (profile_add_source(folded->profile, &source) < 0)
 		return out_of_memory(folded, err);
-	bool two = folded->two_counts == folded->taken && !folded->options->one_count;
+	bool two = folded->two_counts == folded->counted && !folded->options->one_count;
 	ret = two ? finish_two(folded, err) : finish_one(folded, err);
 	if (ret < 0)
 		return ret;
-	bad_lines_tell(&folded->bad, folded->options, folded->lines.number, "have no count");
+	bad_lines_report(&folded->bad, folded->options, folded->lines.number, "have no count");
 	if (folded->lines.unended)
-		import_tell_unended(folded->options);
+		import_report_unended(folded->options);
 	if (folded->rounded)
-		import_tell(folded->options, IMPORT_NOTE,
-			    "%" PRIu64 " counts had more than %u decimals and were rounded",
-			    folded->rounded, FOLDED_MAX_DECIMALS);
+		import_report(folded->options, IMPORT_NOTE,
+			      "%" PRIu64 " counts had more than %u decimals and were rounded",
+			      folded->rounded, FOLDED_MAX_DECIMALS);
 	*out = folded->profile;
 	folded->profile = NULL; /* the caller's from here on */
 	return 0;
 }
 
-/* Weaker than other formats' marks, so it is asked last. */
+/* Weaker than other formats' marks: the last one in formats.c. */
 static bool folded_recognise(const void *bytes, size_t size)
 {
 	const struct span head = { bytes, size };
@@ -368,7 +369,7 @@ static bool folded_recognise(const void *bytes, size_t size)
 			break; /* judge by the whole lines */
 		folded_shape_add(&shape, folded_line_parse(line.data, line.size, &parsed), &parsed);
 	}
-	/* a list of names and numbers is in other text too */
+	/* lists of names and numbers are in other texts too */
 	return folded_shape_fits(&shape) &&
 	       (shape.stacks > shape.names || other_text_find(head) == NULL);
 }

@@ -8,11 +8,10 @@
 #include "import/folded/folded_name.h"
 #include "profile/profile.h"
 
-/* Where a frame of the new stack before ended, and its node: neighbours share their first frames.
- */
+/* Where a frame of the last new stack ends, and its node: neighbours share their first frames. */
 struct folded_step {
 	size_t end;	     /* where its ';' is */
-	struct hash128 path; /* to it */
+	struct hash128 path; /* from the root to it */
 	uint32_t node;
 };
 
@@ -54,9 +53,9 @@ static int add_node(struct profile *profile, uint32_t parent, uint32_t name, uin
 	return 0;
 }
 
-/* Goes on to a frame below *node. */
-static int go_on(struct folded_stacks *stacks, struct profile *profile, struct span spelling,
-		 struct hash128 *path, uint32_t *node)
+/* Replaces *path and *node by those of a frame below them. */
+static int descend(struct folded_stacks *stacks, struct profile *profile, struct span spelling,
+		   struct hash128 *path, uint32_t *node)
 {
 	uint32_t name, parent = *node;
 	*path = path_hash(*path, hash128_of_text(spelling.data, spelling.size));
@@ -69,8 +68,8 @@ static int go_on(struct folded_stacks *stacks, struct profile *profile, struct s
 	return path_nodes_add(&stacks->paths, *path, *node);
 }
 
-/* Frames that this stack has in common with the new one before; *at is where the next one starts.
- */
+/* How many first frames a stack has in common with the last new one; *at is where the next one
+ * starts. */
 static size_t shared_steps(const struct folded_stacks *stacks, struct span text, size_t *at)
 {
 	const uint8_t *a = text.data;
@@ -106,7 +105,7 @@ static int node_of(struct folded_stacks *stacks, struct profile *profile, struct
 		const char *end = memchr(text + at, ';', stack.size - at);
 		size_t stop = end ? (size_t)(end - text) : stack.size;
 		struct span spelling = { text + at, stop - at };
-		int ret = go_on(stacks, profile, spelling, &path, node);
+		int ret = descend(stacks, profile, spelling, &path, node);
 		if (ret < 0)
 			return ret;
 		if (!end)

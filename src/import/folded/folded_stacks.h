@@ -1,8 +1,8 @@
 /*
  * folded_stacks - the distinct stacks of folded text and their counts, with the
- * nodes that they are in a profile. Finding is what an import spends its time
- * on: a stack that was there before costs one hash of its text, a new one is
- * read from where it differs from the new one before.
+ * nodes that they are in a profile. An import spends its time on finding them: a known
+ * stack costs one hash of its text, a new one is read from where it differs from the
+ * last new one.
  */
 #pragma once
 
@@ -20,8 +20,8 @@ struct profile;
 /* Known by a 128-bit hash of its text alone, which keeps memory small. */
 struct folded_stack {
 	struct hash128 hash;
-	uint64_t lines;	   /* that it was in */
-	uint64_t whole;	   /* of its count */
+	uint64_t lines;	   /* that have it */
+	uint64_t whole;	   /* of the sum of their counts */
 	uint32_t fraction; /* in 10^-9 */
 	uint32_t node;	   /* id in the profile */
 };

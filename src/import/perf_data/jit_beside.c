@@ -24,7 +24,7 @@
 
 #define DUMP_MAX_BYTES (512u << 20)
 
-/* The last word but two of "comm PID START BOOT". */
+/* The third last word of "comm PID START BOOT". */
 static bool pid_of(struct span name, uint64_t *pid)
 {
 	char text[256];
@@ -42,7 +42,7 @@ static bool pid_of(struct span name, uint64_t *pid)
 	return word && number_parse_u64(word + 1, pid);
 }
 
-/* Images of run-time code; NULL when out of memory, *any says whether there are some. */
+/* Marks images of run-time code by their ids; *any: there are some. NULL: out of memory. */
 static bool *mark_images(const struct profile *profile, bool *any)
 {
 	size_t count = profile_table(profile, PROFILE_IMAGE)->count;
@@ -74,7 +74,7 @@ static bool read_file(struct reader *reader, const char *folder, const char *nam
 struct beside_process {
 	uint64_t pid;
 	bool timed;	  /* a jitdump was found and read, with the times of its code */
-	uint64_t *stages; /* rising: when something was loaded over something else */
+	uint64_t *stages; /* rising times at which code was loaded */
 	size_t stage_count, stage_capacity;
 	struct jit_timeline timeline;
 };
@@ -119,7 +119,7 @@ void jit_beside_freep(struct jit_beside **beside)
 	jit_beside_free(*beside);
 }
 
-/* False: as if the files were not there. */
+/* False when none can be made: then no file is read. */
 static bool need_reader(struct jit_beside *beside)
 {
 	if (!beside->reader && !beside->reader_failed)
@@ -128,8 +128,8 @@ static bool need_reader(struct jit_beside *beside)
 }
 
 /* Appends the text of "FOLDER/PREFIX-PID.SUFFIX". False when it is not there or cannot be read. */
-static bool read_of(struct jit_beside *beside, const char *prefix, uint64_t pid, const char *suffix,
-		    uint64_t limit, struct buffer *out)
+static bool read_beside(struct jit_beside *beside, const char *prefix, uint64_t pid,
+			const char *suffix, uint64_t limit, struct buffer *out)
 {
 	CLEANUP(buffer_release) struct buffer path = { 0 };
 	buffer_printf(&path, "%s/%s-%" PRIu64 ".%s", beside->folder, prefix, pid, suffix);
@@ -180,7 +180,7 @@ static int read_timeline(struct jit_beside *beside, struct beside_process *proce
 {
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	if (!beside->folder ||
-	    !read_of(beside, "jit", process->pid, "dump", DUMP_MAX_BYTES, &bytes))
+	    !read_beside(beside, "jit", process->pid, "dump", DUMP_MAX_BYTES, &bytes))
 		return 0;
 	struct jitdump dump = { .names_alone = true };
 	int ret = jitdump_feed(&dump, bytes.data, bytes.size, NULL);
@@ -230,7 +230,7 @@ uint64_t jit_beside_stage(const struct jit_beside *beside, uint64_t pid, uint64_
 	return low;
 }
 
-/* Whether something was loaded over something else. */
+/* Whether code was loaded over other code. */
 static bool reuses_addresses(const struct jitdump *dump)
 {
 	struct beside_process process = { 0 };
@@ -249,14 +249,14 @@ size_t jit_beside_untimed(const struct jit_beside *beside)
 	return beside->untimed;
 }
 
-/* What lies beside the recording of one process, read once: each exec makes an image of its own. */
+/* The files of one process, read once for all its images: each exec makes another. */
 struct beside_files {
 	uint64_t pid;
 	bool has_dump, map_sought;
 	struct jitdump dump;
 	struct buffer map_text; /* the map borrows its names */
 	struct perf_map map;
-	size_t read; /* that were there, of all processes */
+	size_t read; /* files, of all processes */
 };
 
 static void files_release(struct beside_files *files)
@@ -266,14 +266,14 @@ static void files_release(struct beside_files *files)
 	buffer_release(&files->map_text);
 }
 
-/* The dump of another process takes the place of the one before. */
+/* Reads the dump of another process in place of the former one's. */
 static int turn_to_process(struct jit_beside *beside, uint64_t pid, struct beside_files *files)
 {
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	const struct beside_process *process = find_process(beside, pid);
 	files_release(files);
 	*files = (struct beside_files){ .pid = pid, .read = files->read };
-	if (!read_of(beside, "jit", pid, "dump", DUMP_MAX_BYTES, &bytes))
+	if (!read_beside(beside, "jit", pid, "dump", DUMP_MAX_BYTES, &bytes))
 		return 0;
 	files->read++;
 	files->has_dump = true;
@@ -289,14 +289,14 @@ static int need_map(struct jit_beside *beside, struct beside_files *files)
 	if (files->map_sought)
 		return 0;
 	files->map_sought = true;
-	if (!read_of(beside, "perf", files->pid, "map", PERF_MAP_MAX_BYTES, &files->map_text))
+	if (!read_beside(beside, "perf", files->pid, "map", PERF_MAP_MAX_BYTES, &files->map_text))
 		return 0;
 	files->read++;
 	const struct span text = { files->map_text.data, files->map_text.size };
 	return perf_map_parse(text, &files->map);
 }
 
-/* With the timeline that placed the samples, where there was one. */
+/* By the timeline that the samples were located with, where there is one. */
 static int name_from_dump(struct jit_beside *beside, struct beside_files *files,
 			  const uint64_t *vaddrs, size_t count, struct record_set *records)
 {
@@ -331,7 +331,7 @@ static int name_image(struct jit_beside *beside, struct profile *profile,
 	int ret = 0;
 	if (files->has_dump)
 		ret = name_from_dump(beside, files, vaddrs + image->from, image->count, &records);
-	/* a program that writes both says the same twice */
+	/* a program that writes both writes the same names to the map */
 	if (ret == 0 && records.count == 0) {
 		ret = need_map(beside, files);
 		if (ret == 0)
@@ -343,7 +343,7 @@ static int name_image(struct jit_beside *beside, struct profile *profile,
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/* Those of one process behind each other, so that no more than its files are held. */
+/* Process by process, so that no more than the files of one are in memory. */
 static int name_by_process(struct jit_beside *beside, struct profile *profile,
 			   struct beside_image *images, size_t count, const uint64_t *vaddrs,
 			   size_t *files_read)

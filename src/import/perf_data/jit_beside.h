@@ -1,13 +1,13 @@
 /*
  * jit_beside - names of code that was compiled at run time, from files that lie
  * beside a recording: jit-PID.dump (with code and lines), else perf-PID.map, each
- * read once however often the process was another program (exec). Only there: /tmp of
- * this machine may have another process of that number.
+ * read once, also when the process became another program (exec). They are looked for
+ * only there: in /tmp of this machine may be those of another process of that number.
  *
- * Code is compiled into memory that other code was in before. A jitdump tells when,
- * by CLOCK_MONOTONIC: for samples whose times are of that clock places are looked
- * for by time (symbol/jit_timeline.h). Otherwise, and in a map, the last function at
- * an address counts.
+ * Code may be compiled into memory that other code was in before. A jitdump says when,
+ * by CLOCK_MONOTONIC: samples whose times are of that clock find the code of their time
+ * (symbol/jit_timeline.h). For others, and in a map, the last function at an address
+ * counts.
  */
 #pragma once
 
@@ -26,7 +26,8 @@ void jit_beside_freep(struct jit_beside **beside); /* for CLEANUP() */
  * -ENOMEM. */
 int jit_beside_vaddr(struct jit_beside *beside, uint64_t pid, uint64_t address, uint64_t time_ns,
 		     uint64_t *vaddr);
-/* Changes when an address may have come to mean something else: times of one stage are alike. */
+/* A number that grows with time whenever code is loaded: at times with the same number an address
+ * means the same. */
 uint64_t jit_beside_stage(const struct jit_beside *beside, uint64_t pid, uint64_t time_ns);
 
 /*
@@ -34,6 +35,6 @@ uint64_t jit_beside_stage(const struct jit_beside *beside, uint64_t pid, uint64_
  * sampled addresses to the stash. *files counts those that were read. 0 or -ENOMEM.
  */
 int jit_beside_name_images(struct jit_beside *beside, struct profile *profile, size_t *files);
-/* How many jitdump files tell of code that was loaded over other code, where the samples' clock did
- * not tell to which of them they belong. After jit_beside_name_images(). */
+/* How many jitdump files have code that was loaded over other code, where the samples' clock does
+ * not say to which of these they belong. After jit_beside_name_images(). */
 size_t jit_beside_untimed(const struct jit_beside *beside);

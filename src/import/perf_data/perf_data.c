@@ -1,5 +1,5 @@
 /*
- * perf_data - recordings of Linux perf, perf.data: where in the file what is.
+ * perf_data - recordings of Linux perf, perf.data: what is where in the file.
  *
  * A file has a header, attributes and ids, then the records, then features. A
  * pipe has records alone, with attributes and features as records. Both are
@@ -99,7 +99,7 @@ static int open_reader(const struct import_options *options, void **out)
 	return 0;
 }
 
-static uint64_t number(const struct perf_data *data, const uint8_t *bytes)
+static uint64_t read_u64(const struct perf_data *data, const uint8_t *bytes)
 {
 	uint64_t value;
 	memcpy(&value, bytes, sizeof(value));
@@ -146,7 +146,7 @@ static int add_ids(struct perf_data *data, const struct perf_section *ids, struc
 	if (!kept_part(data, ids, &bytes))
 		return perf_data_fault(data, err, "the ids of event %zu lie outside the file",
 				       data->events.count);
-	/* no id is of two events: what adds up to more than there is lies over each other */
+	/* no id is of two events: lists that add up to more than the bytes there are overlap */
 	if (ids->size > data->kept.size - data->id_bytes)
 		return perf_data_fault(data, err,
 				       "the ids of event %zu at byte %llu lie over others'",
@@ -154,7 +154,7 @@ static int add_ids(struct perf_data *data, const struct perf_section *ids, struc
 	data->id_bytes += ids->size;
 	for (uint64_t i = 0; i < ids->size / 8; i++)
 		if (perf_events_add_id(&data->events, (uint32_t)data->events.count - 1,
-				       number(data, bytes + i * 8)) < 0)
+				       read_u64(data, bytes + i * 8)) < 0)
 			return error_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -180,7 +180,7 @@ static int add_attribute(struct perf_data *data, const uint8_t *row, struct erro
 	if (ret < 0)
 		return error_set(err, ret, "out of memory");
 	const uint8_t *end = row + data->header.attr_size - sizeof(struct perf_section);
-	const struct perf_section ids = { number(data, end), number(data, end + 8) };
+	const struct perf_section ids = { read_u64(data, end), read_u64(data, end + 8) };
 	return add_ids(data, &ids, err);
 }
 
@@ -194,7 +194,7 @@ static int add_event_types(struct perf_data *data, struct error *err)
 	for (uint64_t i = 0; i < data->header.event_types.size / ROW_BYTES; i++) {
 		const uint8_t *row = bytes + i * ROW_BYTES;
 		const struct span name = { row + 8, strnlen((const char *)row + 8, NAME_BYTES) };
-		if (perf_events_add_type(&data->events, number(data, row), name) < 0)
+		if (perf_events_add_type(&data->events, read_u64(data, row), name) < 0)
 			return error_set(err, -ENOMEM, "out of memory");
 	}
 	return 0;
@@ -221,7 +221,7 @@ static int take_attributes(struct perf_data *data, struct error *err)
 
 static struct perf_section section_at(const struct perf_data *data, const uint8_t *bytes)
 {
-	return (struct perf_section){ number(data, bytes), number(data, bytes + 8) };
+	return (struct perf_section){ read_u64(data, bytes), read_u64(data, bytes + 8) };
 }
 
 #define FEATURES_AT		 72
@@ -231,10 +231,10 @@ static void read_features(struct perf_data *data, const uint8_t *bytes)
 {
 	struct perf_file_header *header = &data->header;
 	for (size_t i = 0; i < PERF_FEATURE_BITS / 64; i++)
-		header->features[i] = number(data, bytes + FEATURES_AT + i * 8);
+		header->features[i] = read_u64(data, bytes + FEATURES_AT + i * 8);
 	if (!data->swap || HAS_FEATURE(header, PERF_FEATURE_HOSTNAME))
 		return;
-	/* A machine of 32 bits wrote words of 32: every file names its host. */
+	/* the bit that every file has is not set: a machine of 32 bits wrote words of 32 bits */
 	for (size_t i = 0; i < PERF_FEATURE_BITS / 64; i++)
 		header->features[i] = header->features[i] >> 32 | header->features[i] << 32;
 }
@@ -243,7 +243,7 @@ static int take_file_header(struct perf_data *data, struct error *err)
 {
 	const uint8_t *bytes = data->kept.data;
 	struct perf_file_header *header = &data->header;
-	header->attr_size = number(data, bytes + 16);
+	header->attr_size = read_u64(data, bytes + 16);
 	header->attrs = section_at(data, bytes + 24);
 	header->data = section_at(data, bytes + 40);
 	header->event_types = section_at(data, bytes + 56);
@@ -273,7 +273,7 @@ static int take_magic(struct perf_data *data, struct error *err)
 				 "this perf.data has version 1 of the format, which "
 				 "perf gave up in 2009; only version 2 can be read");
 	data->swap = memcmp(bytes, magic_big, sizeof(magic_big)) == 0;
-	uint64_t size = number(data, bytes + 8);
+	uint64_t size = read_u64(data, bytes + 8);
 	if (size == MAGIC_BYTES) {
 		data->pipe = true;
 		data->splitter.at = MAGIC_BYTES;
@@ -291,7 +291,7 @@ static int take_magic(struct perf_data *data, struct error *err)
 /* ---- bytes as they come */
 
 /* Where the part that is being read ends in the file. */
-static uint64_t state_end(const struct perf_data *data)
+static uint64_t end_of_state(const struct perf_data *data)
 {
 	switch (data->state) {
 	case PERF_AT_MAGIC:
@@ -312,7 +312,7 @@ static uint64_t state_end(const struct perf_data *data)
 	}
 }
 
-static int end_state(struct perf_data *data, struct error *err)
+static int finish_state(struct perf_data *data, struct error *err)
 {
 	int ret = 0;
 	switch (data->state) {
@@ -340,9 +340,9 @@ static int feed(void *context, const void *bytes, size_t size, struct error *err
 	struct perf_data *data = context;
 	const uint8_t *at = bytes;
 	for (;;) {
-		uint64_t end = state_end(data);
+		uint64_t end = end_of_state(data);
 		if (data->at >= end) {
-			int ret = end_state(data, err);
+			int ret = finish_state(data, err);
 			if (ret < 0)
 				return ret;
 			continue;
@@ -389,7 +389,7 @@ static int take_features(struct perf_data *data, uint64_t table_at, struct error
 	return 0;
 }
 
-/* A file that was kept whole: its parts in the order that reading needs. */
+/* Reads a file that was kept whole: attributes, records, features. */
 static int read_whole(struct perf_data *data, struct error *err)
 {
 	const struct perf_section *section = &data->header.data;
@@ -413,7 +413,7 @@ static int read_whole(struct perf_data *data, struct error *err)
 	return ret;
 }
 
-/* What the last bytes lack, by the state that they end in. */
+/* Reads what waits for the end of the file, or reports what is missing there. */
 static int end_of_file(struct perf_data *data, struct error *err)
 {
 	switch (data->state) {
@@ -443,8 +443,7 @@ static int end_of_file(struct perf_data *data, struct error *err)
 static int finish(void *context, struct profile **out, struct error *err)
 {
 	struct perf_data *data = context;
-	/* The features name what records speak of, so they are read before the last ones are
-	   added up, but for what the records themselves need: nothing. */
+	/* Features first: unwinding and the profile need what they have. */
 	int ret = end_of_file(data, err);
 	if (ret == 0)
 		ret = perf_data_end_records(data, err);

@@ -1,6 +1,7 @@
 /*
- * What a sample says beside its place: the branches that were taken before it,
- * and what a memory access cost and where its data came from.
+ * What a sample has beside its place: the branches that were taken before it, with flags
+ * as perf_branch_entry of linux/perf_event.h has them; the latency of a memory access, and
+ * where its data came from.
  */
 #include <errno.h>
 
@@ -27,7 +28,7 @@ static int need_table(struct table **table, enum profile_table which)
 	return *table ? 0 : -ENOMEM;
 }
 
-/* An address alone does not tell whose it is: the kernel's have the highest bit. */
+/* Branches have no mode: addresses of the kernel have the highest bit set. */
 static enum code_mode mode_of(uint64_t address)
 {
 	return address >> 63 ? CODE_KERNEL : CODE_USER;
@@ -64,7 +65,7 @@ static int add_range(struct perf_data *data, uint32_t event, uint32_t context,
 {
 	if (older->to.image != newer->from.image || older->to.vaddr > newer->from.vaddr ||
 	    older->to.cause != UNKNOWN_NONE)
-		return 0; /* something that is no branch came between: an interrupt, a new thread */
+		return 0; /* between them was no straight run: an interrupt, another thread */
 	uint64_t cycles = newer->flags >> CYCLES_SHIFT & CYCLES_MASK;
 	const uint64_t keys[] = {
 		[RANGE_EVENT] = event + 1,	  [RANGE_CONTEXT] = context,

@@ -61,9 +61,9 @@ int perf_data_cgroup(struct perf_data *data, const struct perf_record *record)
 }
 
 /*
- * The number of a process's or a thread's name, 0 of an empty one. A long one is the table's, of
- * all processes that inherit it and for as long as the table lives, so its address stands for it:
- * samples of many threads would look at all of it each time.
+ * The number of a process's or a thread's name, 0 of an empty one. The process table has one copy
+ * of a long name for all that inherit it, for as long as the table lives, so its address stands for
+ * it: samples of many threads need not read all of it each time.
  */
 static int name_number(struct perf_data *data, const char *name, uint32_t *number)
 {
@@ -89,7 +89,7 @@ static int name_context(struct perf_data *data, const struct process *process, u
 				  &context->thread);
 	if (context->comm == context->thread)
 		context->thread = 0;
-	/* Kernel workers are many and named after what they did last: they are one. */
+	/* Kernel workers are many and named after their last work: they count as one process. */
 	if (ret == 0 && strncmp(process->comm, KWORKER, sizeof(KWORKER) - 1) == 0) {
 		context->thread = context->comm;
 		ret = byte_pool_add(&data->names, span_of_text(KWORKER), &context->comm);

@@ -81,7 +81,7 @@ static void spell_modifiers(const struct perf_event_attr *attr, char *text)
 }
 
 #define SPELLED_SIZE 256
-#define SPELLED_PMU  208 /* what comes behind it has room */
+#define SPELLED_PMU  208 /* bytes of a PMU's name: the rest has room behind it */
 
 /* What perf would call an event that its file does not name. What does not fit is cut before
  * snprintf() reads it: many events may have the name of one PMU. */
@@ -140,7 +140,7 @@ static const char *unit_of(const struct perf_file_event *event, const struct eve
 {
 	if (known && known->unit)
 		return known->unit;
-	/* A raw event that the user called so. */
+	/* a raw event that the user gave such a name */
 	if (event->name && strncmp(event->name, "cycles", 6) == 0)
 		return "cycles";
 	if (event->name && strncmp(event->name, "instructions", 12) == 0)
@@ -148,9 +148,10 @@ static const char *unit_of(const struct perf_file_event *event, const struct eve
 	return "events";
 }
 
-/* A clock of the kernel counts ns, whatever perf shows them as: msec, by a scale of 1e-6. */
-static void settle_unit(struct perf_file_events *events, struct perf_file_event *event,
-			const struct event_name *known)
+/* The unit of the event's estimates. Clocks of the kernel count ns: the file's unit (msec, with a
+ * scale of 1e-6) is how perf shows them. */
+static void set_unit(struct perf_file_events *events, struct perf_file_event *event,
+		     const struct event_name *known)
 {
 	bool told = event->unit && !(known && known->clock);
 	struct span name = told ? span_of_text(event->unit) : (struct span){ NULL, 0 };
@@ -160,14 +161,15 @@ static void settle_unit(struct perf_file_events *events, struct perf_file_event 
 		event->measure.name = span_of_text(unit_of(event, known));
 }
 
-/* What is written, and the numbers of texts that are of many events, by their addresses. */
+/* The profile that is written, and the numbers of texts that many events share, by their addresses.
+ */
 struct writing {
 	struct perf_file_events *events;
 	struct profile *profile;
 	struct number_map numbers;
 };
 
-/* Of a text that lives as long as the events do. */
+/* The number of a text that lives as long as the events do; 0 of NULL. */
 static int number_text(struct writing *writing, const char *text, uint32_t *number)
 {
 	const uint64_t address = (uintptr_t)text;
@@ -189,7 +191,7 @@ static int number_name(struct writing *writing, const struct perf_file_event *ev
 	return profile_add_text(writing->profile, spelled, number);
 }
 
-/* `leader` is NULL but for what is read with another event's samples. */
+/* `leader` is NULL unless the event is read with its samples. */
 static int number_texts(struct writing *writing, const struct perf_file_event *event,
 			const struct perf_file_event *leader, struct profile_event_texts *texts)
 {
@@ -208,7 +210,7 @@ static int write_event(struct writing *writing, struct perf_file_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
 	const struct event_name *known = known_event(attr);
-	settle_unit(writing->events, event, known);
+	set_unit(writing->events, event, known);
 	const struct perf_file_event *leader = &writing->events->list[event->leader];
 	bool member = leader != event && (leader->attr.sample_type & PERF_SAMPLE_READ);
 	const struct profile_event row = {
@@ -236,7 +238,7 @@ static int write_event(struct writing *writing, struct perf_file_event *event)
 		       : profile_add_event_by_ids(writing->profile, &row, &texts, &event->row);
 }
 
-/* Of an event that only carries news of processes. */
+/* An event that has no samples, only records of processes. */
 static bool is_dummy(const struct perf_file_event *event)
 {
 	return event->attr.type == PERF_TYPE_SOFTWARE && event->attr.config == PERF_COUNT_SW_DUMMY;

@@ -9,7 +9,7 @@
 
 #define HEADER_BYTES sizeof(struct perf_event_header)
 #define UPDATES_MAX_BYTES                                                                          \
-	(4u << 20) /* of events that have not come: 64 bytes of each there may be */
+	(4u << 20) /* of events that have not come: 64 bytes for each of PERF_EVENTS_LIMIT */
 #define TRAILER_TYPES                                                                              \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |             \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
@@ -39,8 +39,8 @@ void perf_events_release(struct perf_file_events *events)
 	*events = (struct perf_file_events){ 0 };
 }
 
-/* Registers and stack bytes, or LBR call stacks, may stand in the place of a chain. */
-static enum perf_user_part user_part(const struct perf_event_attr *attr)
+/* Registers and stack bytes, or LBR call stacks, may replace the user's part of a chain. */
+static enum perf_user_part user_part_of(const struct perf_event_attr *attr)
 {
 	uint64_t dwarf = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK &&
@@ -95,8 +95,8 @@ static bool same_layout(const struct perf_layout *a, const struct perf_layout *b
 	return a->sample_type == b->sample_type && a->sample_id_all == b->sample_id_all;
 }
 
-/* How records are read, once there is one event more. */
-static void settle(struct perf_file_events *events)
+/* Finds where ids are in records, after an event was added. */
+static void find_id_places(struct perf_file_events *events)
 {
 	const struct perf_layout *first = &events->list[0].layout;
 	const struct perf_layout *last = &events->list[events->count - 1].layout;
@@ -104,9 +104,9 @@ static void settle(struct perf_file_events *events)
 	const bool identified = last->sample_type & PERF_SAMPLE_IDENTIFIER;
 	events->same_layout = is_first || (events->same_layout && same_layout(first, last));
 	events->all_identified = identified && (is_first || events->all_identified);
-	/* The id has a place that is known before the event is when all agree, or by IDENTIFIER,
-	   which is there for that. Where some event lacks it, samples go by what the first
-	   says: nothing better is known. */
+	/* All events have the id at the same place when their layouts are equal, or all have
+	   PERF_SAMPLE_IDENTIFIER, which is made for that. Otherwise the first event's place is
+	   tried: nothing better is known. */
 	events->sample_id_at = events->trailer_id_at = -1;
 	if (events->same_layout || events->all_identified ||
 	    sample_id_at(first->sample_type) >= 0) {
@@ -137,9 +137,9 @@ int perf_events_add(struct perf_file_events *events, struct span attr)
 		.regs_interrupt = event->attr.sample_regs_intr,
 		.sample_id_all = event->attr.sample_id_all,
 	};
-	event->elsewhere = user_part(&event->attr);
+	event->user_part = user_part_of(&event->attr);
 	events->count++;
-	settle(events);
+	find_id_places(events);
 	return 0;
 }
 
@@ -178,12 +178,12 @@ static int apply_update(struct perf_file_event *event, uint64_t type, struct spa
 		if (value.size >= sizeof(event->scale))
 			memcpy(&event->scale, value.data, sizeof(event->scale));
 		return 0;
-	default: /* CPUs: each sample says which one it was taken on */
+	default: /* CPUs: samples have their own */
 		return 0;
 	}
 }
 
-/* What was said of the id before its event came. */
+/* Applies the updates of an id that came before its event. */
 static int apply_updates(struct perf_file_events *events, struct perf_file_event *event,
 			 uint64_t id)
 {
@@ -201,7 +201,7 @@ static int apply_updates(struct perf_file_events *events, struct perf_file_event
 	return ret;
 }
 
-/* That kind of news of the id, or NULL. */
+/* The kept update of that type, from number `last` on; or NULL. */
 static struct perf_update *kept_update(const struct perf_file_events *events, uintptr_t last,
 				       uint64_t type)
 {
@@ -211,7 +211,7 @@ static struct perf_update *kept_update(const struct perf_file_events *events, ui
 	return NULL;
 }
 
-/* Of each kind the last: no more of it is ever looked at. */
+/* Keeps an update until its event comes: of each type the last, as only that one counts. */
 static int keep_update(struct perf_file_events *events, uint64_t id, uint64_t type,
 		       struct span value)
 {

@@ -1,7 +1,7 @@
 /*
  * Features: what perf notes about the machine, the events and the binaries,
- * behind the records of a file or as FEATURE records in a pipe. In the file's
- * byte order, all of them.
+ * behind the records of a file or as FEATURE records in a pipe; their layouts are in
+ * tools/perf/Documentation/perf.data-file-format.txt. All are in the file's byte order.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static int take_name(struct perf_data *data, struct reading *reading, uint32_t *
 
 static int take_cpus(struct perf_data *data, struct reading *reading)
 {
-	take_u32(reading); /* that could be there */
+	take_u32(reading); /* CPUs that could be there */
 	data->machine.cpus = take_u32(reading);
 	return 0;
 }
@@ -70,7 +70,7 @@ static int take_command(struct perf_data *data, struct reading *reading)
 	return ret;
 }
 
-/* Names in the order of the attributes; ids tell which one where they are given. */
+/* Names of events: in the order of the attributes, unless ids say which event. */
 static int take_event_names(struct perf_data *data, struct reading *reading)
 {
 	uint32_t count = take_u32(reading);
@@ -108,7 +108,7 @@ static int take_pmus(struct perf_data *data, struct reading *reading)
 	return 0;
 }
 
-/* Groups in the order of their events, as perf itself asks for. */
+/* Groups, which must be in the order of their events, as perf itself demands. */
 static int take_groups(struct perf_data *data, struct reading *reading)
 {
 	uint32_t next = 0;
@@ -213,9 +213,9 @@ static int take_times(struct perf_data *data, struct reading *reading)
 	return 0;
 }
 
-#define NAMED_EVENTS_MAX 64 /* of simpleperf; later ones are called after what they count */
+#define NAMED_EVENTS_MAX 64 /* of simpleperf; later ones get their name from type and config */
 
-/* Whether simpleperf gives that name twice: such events are better told by what they count. */
+/* Whether simpleperf gives that name twice: type and config give better names then. */
 static bool is_ambiguous(const struct simpleperf_event *named, size_t count, size_t index)
 {
 	for (size_t i = 0; i < count; i++)
@@ -251,7 +251,7 @@ static int take_simpleperf(struct perf_data *data, uint64_t feature, struct read
 	int ret = data->swap
 			  ? 0
 			  : simpleperf_take_feature(&data->simpleperf, (unsigned)feature, payload);
-	/* META_INFO counts once: nothing is looked up again when a stream repeats it */
+	/* only the first META_INFO counts: what a stream repeats is not looked up again */
 	if (ret < 0 || feature != SIMPLEPERF_META_INFO || data->simpleperf.meta.size == known_bytes)
 		return ret;
 	struct span kernel = simpleperf_meta(&data->simpleperf, "kernel_version");
@@ -318,8 +318,8 @@ int perf_data_feature(struct perf_data *data, uint64_t feature, struct span byte
 	struct reading reading = { cursor_of(bytes.data, bytes.size), data->swap };
 	int ret = take_feature(data, feature, &reading);
 	if (ret == 0 && reading.cursor.failed)
-		import_tell(data->options, IMPORT_WARNING,
-			    "feature %llu is shorter than it says and was read in part",
-			    (unsigned long long)feature);
+		import_report(data->options, IMPORT_WARNING,
+			      "feature %llu is shorter than it says and was read in part",
+			      (unsigned long long)feature);
 	return ret;
 }

@@ -34,7 +34,7 @@ void perf_here_release(struct perf_here *here)
 	*here = (struct perf_here){ 0 };
 }
 
-/* By its name and kernel. */
+/* Whether the recording is of this machine, by its name and its kernel's release. */
 static bool is_of_this_machine(const struct perf_recording *recording)
 {
 	struct utsname here;
@@ -78,13 +78,13 @@ struct binary_inode perf_here_inode(const struct perf_recording *recording,
 
 /* ---- files */
 
-/* NULL when there is none. 0 or -ENOMEM. */
+/* Makes the reader, which stays NULL when none can be made. 0 or -ENOMEM. */
 static int need_reader(struct perf_here *here)
 {
-	if (here->reader || here->refused)
+	if (here->reader || here->reader_failed)
 		return 0;
 	int ret = reader_new(NULL, &here->reader, NULL);
-	here->refused = ret < 0;
+	here->reader_failed = ret < 0;
 	return ret == -ENOMEM ? ret : 0;
 }
 
@@ -116,17 +116,17 @@ static void note_changed(struct perf_here *here, const char *path)
 		buffer_printf(&here->changed, "%s'%s'", here->changed_count > 1 ? ", " : "", path);
 }
 
-void perf_here_tell(const struct perf_here *here, const struct import_options *options)
+void perf_here_report(const struct perf_here *here, const struct import_options *options)
 {
 	char more[32] = "";
 	if (!here->changed_count || buffer_failed(&here->changed))
 		return;
 	if (here->changed_count > FILES_SHOWN)
 		snprintf(more, sizeof(more), " and %zu more", here->changed_count - FILES_SHOWN);
-	import_tell(options, IMPORT_NOTE,
-		    "the recording names no builds, and files of this machine are not those that "
-		    "it saw any more: %.*s%s",
-		    (int)here->changed.size, (const char *)here->changed.data, more);
+	import_report(options, IMPORT_NOTE,
+		      "the recording names no builds, and files of this machine are not those that "
+		      "it saw any more: %.*s%s",
+		      (int)here->changed.size, (const char *)here->changed.data, more);
 }
 
 static int identify_file(struct perf_here *here, const struct perf_recording *recording,
@@ -219,7 +219,8 @@ static int identify_module(const struct perf_here *here, struct perf_image *imag
 	return 0;
 }
 
-/* Our own, if the process was of our width: below 4 GiB are those of 32 bits. */
+/* The vdso: our own is that of all processes of 64 bits. Those of 32 bits have theirs below 4 GiB.
+ */
 static int identify_vdso(struct perf_image *image)
 {
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };

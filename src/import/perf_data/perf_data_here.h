@@ -27,20 +27,21 @@ struct reader;
 
 /* Where and when a recording was made, as far as its file says; the texts are borrowed. */
 struct perf_recording {
-	struct span host, kernel; /* the machine's name, its kernel's release; empty: not said */
+	struct span host;			  /* name of the machine; empty: not in the file */
+	struct span kernel;			  /* release of its kernel, likewise */
 	uint64_t first_sample_ns, last_sample_ns; /* by the samples' clock; 0: no sample has one */
-	uint64_t wall_ns, wall_at_ns; /* since 1970, when the samples' clock was wall_at_ns; wall_ns
-					 0: not said */
-	uint64_t written_ns;	      /* the file, since 1970; 0: it is, as it is read */
+	uint64_t wall_ns;			  /* since 1970, at a moment; 0: not in the file */
+	uint64_t wall_at_ns;			  /* that moment by the samples' clock */
+	uint64_t written_ns; /* when the file was last written, since 1970; 0: now */
 };
 
 struct perf_here { /* begins as zero */
 	/* private */
 	struct reader *reader; /* NULL: not needed yet, or none can be made */
-	bool refused;
+	bool reader_failed;
 	bool looked_at_kernel, same_kernel;
 	struct buffer modules; /* of /proc/modules; empty unless the kernel is the same */
-	struct buffer changed; /* paths of the first files that are others now */
+	struct buffer changed; /* paths of the first files that have changed */
 	size_t changed_count;
 };
 
@@ -51,10 +52,10 @@ struct binary_inode perf_here_inode(const struct perf_recording *recording,
 				    const struct perf_image *image);
 
 /*
- * Gives an image of `places` that has neither its build-id or the hash of its content,
+ * Gives an image of `places` without a build-id its build-id, or the hash of its content,
  * when it is of this machine. To be called once all records are read. 0 or -ENOMEM.
  */
 int perf_here_identify(struct perf_here *here, const struct perf_recording *recording,
 		       const struct perf_places *places, struct perf_image *image);
-/* Says which files of this machine are no longer those of the recording. */
-void perf_here_tell(const struct perf_here *here, const struct import_options *options);
+/* Reports which files of this machine are no longer those of the recording. */
+void perf_here_report(const struct perf_here *here, const struct import_options *options);

@@ -140,7 +140,7 @@ void perf_images_mark_calls_exact(struct perf_images *images, struct span path)
 		image->calls_exact = true;
 }
 
-/* Files are found by their path, the others, which are few, one by one. */
+/* Finds the image that a row of the table is of, and gives it the build-id. */
 static int name_build(struct perf_images *images, const struct perf_build *build, uint32_t kernel)
 {
 	char room[128];
@@ -175,8 +175,8 @@ int perf_images_write(struct perf_images *images, struct profile *profile, uint3
 	*row = image->row;
 	if (*row)
 		return 0;
-	/* A build-id is what a file says it is: two files that say the same are still two, so where
-	 * nothing is known of the content its path counts. */
+	/* Files keep their path beside a build-id: two files may claim the same one, unless the
+	 * content is known. */
 	bool named_by_build =
 		image->build_id_bytes && image->kind != IMAGE_MODULE && image->kind != IMAGE_FILE;
 	struct profile_image made = { .kind = image->kind,
@@ -188,10 +188,10 @@ int perf_images_write(struct perf_images *images, struct profile *profile, uint3
 		made.hash = (struct span){ &image->hash, sizeof(image->hash) };
 	if (!named_by_build && !image->has_hash && image->name[0])
 		made.name = span_of_text(image->name);
-	/* Addresses that count from nowhere are another image than those from the text. */
+	/* A kernel whose base is not known is another image than one whose text it counts from. */
 	if (image->kind == IMAGE_KERNEL && image->space == SPACE_PROCESS)
 		made.name = span_of_text(image->name);
-	/* The same process, whoever records it; another one on every host and boot. */
+	/* The same process in all recordings of its boot; another one on every host and boot. */
 	char name[128];
 	if (image->process) {
 		snprintf(name, sizeof(name), "%s %s", image->name, images->boot);

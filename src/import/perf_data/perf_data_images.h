@@ -21,25 +21,25 @@
 struct perf_image {
 	enum image_kind kind;
 	enum vaddr_space space;
-	enum unknown_cause cause; /* that it stands for */
-	char *name;		  /* path, module, BPF program, cause, or whose run-time code */
+	enum unknown_cause cause; /* of kind IMAGE_UNKNOWN: why code is not known */
+	char *name; /* path, module, BPF program, text of the cause, or whose run-time code */
 	uint8_t build_id[PERF_BUILD_ID_ROOM];
-	uint8_t build_id_bytes; /* 0: not known */
-	bool calls_exact;	/* callers' addresses are those of calls, not of returns */
-	bool text_mapped;	/* executable, at text_offset the lowest time */
-	uint64_t text_offset;
+	uint8_t build_id_bytes;	    /* 0: not known */
+	bool calls_exact;	    /* callers' addresses are those of calls, not of returns */
+	bool text_mapped;	    /* some of it is mapped executable, or with unknown rights */
+	uint64_t text_offset;	    /* then: the lowest such offset in the file */
 	bool runtime;		    /* memory without a file: each process has its own code there */
-	bool process;		    /* the code that one made at run time: named after it */
+	bool process;		    /* the run-time code of one process, named after it */
 	bool data;		    /* runtime, and the memory could not be executed */
-	char *path;		    /* also seen as; NULL: none but the name */
+	char *path;		    /* another path of it; NULL: none but the name */
 	uint32_t major, minor;	    /* of the device that a file lay on */
-	uint64_t inode, generation; /* inode 0: not told */
-	bool several;		    /* files, one after the other, under its path */
-	uint64_t mapped_ns;	    /* first; 0: before the recording */
-	uint64_t mapped_at;	    /* first; 0: not told */
-	struct hash128 hash;	    /* of its content, where it was found on this machine */
+	uint64_t inode, generation; /* inode 0: not in the recording */
+	bool several;		    /* different files were mapped under its path */
+	uint64_t mapped_ns;	    /* time of its first mapping; 0: before the recording */
+	uint64_t mapped_at;  /* address of its first mapping, of a module of the last; 0: none */
+	struct hash128 hash; /* of its content, where it was found on this machine */
 	bool has_hash;
-	uint64_t writer; /* then: who else can write it */
+	uint64_t writer; /* then: who else can write the file, as in struct profile_image */
 	uint32_t row;	 /* in the profile; 0: not made */
 };
 

@@ -32,7 +32,7 @@ void perf_places_release(struct perf_places *places)
 	*places = (struct perf_places){ 0 };
 }
 
-/* Memory without a file: what runs there was made at run time. */
+/* Whether it is memory without a file: code there was made at run time. */
 static bool is_anonymous(struct span path)
 {
 	return path.size == 0 || span_starts_with(path, "//anon") || span_starts_with(path, "[") ||
@@ -41,7 +41,7 @@ static bool is_anonymous(struct span path)
 	       span_starts_with(path, "/memfd:");
 }
 
-/* Nothing in the file bounds how many mappings the kernel has; more than fit are left out. */
+/* Adds a mapping of the kernel. A file may have any number: more than fit are left out. */
 static int add_kernel(struct perf_places *places, const struct mapping *mapping)
 {
 	int ret = address_space_add(&places->kernel, mapping);
@@ -112,8 +112,8 @@ static int map_kernel(struct perf_places *places, const struct perf_mapping *map
 	return add_kernel(places, &made);
 }
 
-/* Which file of the machine it was. A path may be given to another file while others run the first:
- * of which one a sample is the path does not tell. */
+/* Notes which file of the machine an image is. Where a path was given to another file while
+ * processes still ran the first, it does not say of which one a sample is. */
 static void note_file(struct perf_image *image, const struct perf_mapping *mapping, uint64_t time)
 {
 	bool first = !image->mapped_at;
@@ -134,7 +134,7 @@ static void note_file(struct perf_image *image, const struct perf_mapping *mappi
 			  image->generation != mapping->generation;
 }
 
-/* Could be executed, as far as the record says. */
+/* Whether the mapping could be executed, as far as the record says. */
 static bool is_code(const struct perf_record *record)
 {
 	const struct perf_mapping *mapping = &record->mapping;
@@ -171,7 +171,7 @@ static int user_image(struct perf_places *places, const struct perf_record *reco
 	struct perf_image *image = &places->images.list[*number - 1];
 	image->runtime = runtime;
 	image->data = runtime && data;
-	/* old records do not tell a protection, and are of code */
+	/* old records have no protection, and are of code */
 	if ((!mapping->protection || mapping->protection & PROT_EXEC) &&
 	    (!image->text_mapped || mapping->offset < image->text_offset)) {
 		image->text_mapped = true;
@@ -288,7 +288,8 @@ static int locate_kernel(struct perf_places *places, uint64_t address, uint64_t 
 	return 0;
 }
 
-/* Elsewhere such a word is no address, and what its lower bits happen to hit no caller. */
+/* A user's address without arm64's pointer authentication code. On other machines such a word is no
+ * address: it stays, so that its lower bits hit nothing by chance. */
 static uint64_t without_signature(const struct perf_places *places, const struct process *process,
 				  uint64_t address)
 {
@@ -318,7 +319,7 @@ static int locate_user(struct perf_places *places, struct process *process, uint
 		return perf_places_unknown(
 			places, process->known ? UNKNOWN_NO_MAPPING : UNKNOWN_NO_PROCESS, out);
 	const struct perf_image *image = &places->images.list[mapping->file - 1];
-	if (image->data && kind == FRAME_RETURN) /* a word of the stack that is no caller */
+	if (image->data && kind == FRAME_RETURN) /* some word of the stack, not a caller */
 		return perf_places_unknown(places, UNKNOWN_NO_MAPPING, out);
 	if (image->runtime)
 		return runtime_place(places, process, address, wanted, out);
@@ -346,7 +347,7 @@ int perf_places_locate(struct perf_places *places, struct process *process, enum
 	case CODE_UNKNOWN:
 		break;
 	}
-	/* The file does not say whose it is: a mapping may. */
+	/* The file does not say whose address it is: a mapping may. */
 	if (process && address_space_find(process->space, wanted))
 		return locate_user(places, process, address, wanted, kind, out);
 	if (address_space_find(places->kernel, wanted))

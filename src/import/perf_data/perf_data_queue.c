@@ -16,7 +16,7 @@ void perf_queue_release(struct perf_queue *queue)
 	*queue = (struct perf_queue){ 0 };
 }
 
-/* Room for `size` bytes in all. */
+/* Grows *bytes to at least `size` bytes. 0 or -ENOMEM. */
 static int reserve_bytes(uint8_t **bytes, size_t *capacity, size_t size)
 {
 	if (size <= *capacity)

@@ -34,12 +34,14 @@ struct perf_queue {
 	bool unordered;
 };
 
-/* Takes a record in order of time. 0, or a negative errno that ends the walk and is returned. */
+/* Takes the next record in the order of time. 0, or a negative errno that ends the walk and is
+ * returned. */
 typedef int (*perf_queue_take)(void *context, const uint8_t *record, uint64_t time);
 
 void perf_queue_release(struct perf_queue *queue); /* also right for a zeroed one */
 
-/* Adds a copy of a record. Stores in *late whether later ones were taken already. 0 or -ENOMEM. */
+/* Adds a copy of a record. Stores in *late whether a later one was handed on before. 0 or -ENOMEM.
+ */
 int perf_queue_add(struct perf_queue *queue, uint64_t time, const void *record, size_t size,
 		   bool *late);
 /* What the queue holds in memory. */
@@ -47,5 +49,5 @@ size_t perf_queue_bytes(const struct perf_queue *queue);
 
 /* The end of a round: hands on what is complete. 0, -ENOMEM, or what `take` returned. */
 int perf_queue_round(struct perf_queue *queue, perf_queue_take take, void *context);
-/* Hands on everything. Likewise. */
+/* Hands on everything; returns as perf_queue_round(). */
 int perf_queue_flush(struct perf_queue *queue, perf_queue_take take, void *context);

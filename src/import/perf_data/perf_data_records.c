@@ -1,6 +1,6 @@
 /*
- * One record after the other: what perf itself wrote is taken as it comes, what
- * the kernel wrote waits for its turn in time.
+ * One record after the other: those that perf itself wrote are processed as they come,
+ * those of the kernel wait in the queue for their turn in the order of time.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "import/perf_data/perf_data_swap.h"
 
 #define HEADER_BYTES sizeof(struct perf_event_header)
-/* Where sanitizers watch, little: what is packed small comes in several pieces. */
+/* Little where sanitizers watch, so that small inputs unpack to several pieces too. */
 #define UNPACKED_BYTES	   (GROWTH_IS_WATCHED ? 4096u : 256u << 10)
-#define QUEUE_ROOM	   (24u << 20) /* for waiting records, beside twice the file's bytes */
+#define QUEUE_ROOM	   (24u << 20) /* of the queue, beside twice the bytes of the file so far */
 #define TRACING_MOST	   (64u << 20) /* formats of all events of a kernel are 4 MB */
 #define AUX_FLAG_TRUNCATED 1u
 #define AUX_FLAG_COLLISION 8u
@@ -49,7 +49,7 @@ static int take_comm(struct perf_data *data, const struct perf_record *record)
 			    record->comm.exec, record->identity.time);
 }
 
-/* LOST names the event whose ring it was, which carries the others of that CPU too. */
+/* A LOST record has the id of one event; its ring has the records of that CPU's others too. */
 static int take_lost(struct perf_data *data, const struct perf_record *record, uint32_t event)
 {
 	if (record->type == PERF_RECORD_LOST_SAMPLES) {
@@ -87,8 +87,8 @@ static void take_aux(struct perf_data *data, const uint8_t *bytes, size_t size)
 		(flags & (AUX_FLAG_TRUNCATED | AUX_FLAG_COLLISION | AUX_FLAG_PARTIAL)) != 0;
 }
 
-static int take_decoded(struct perf_data *data, uint32_t event, const struct perf_record *record,
-			struct error *err)
+static int handle_decoded(struct perf_data *data, uint32_t event, const struct perf_record *record,
+			  struct error *err)
 {
 	int ret = 0;
 	switch (record->type) {
@@ -129,7 +129,7 @@ struct turn {
 	struct error *err;
 };
 
-static int take_in_turn(void *context, const uint8_t *bytes, uint64_t time)
+static int handle_in_turn(void *context, const uint8_t *bytes, uint64_t time)
 {
 	(void)time;
 	struct turn *turn = context;
@@ -141,7 +141,7 @@ static int take_in_turn(void *context, const uint8_t *bytes, uint64_t time)
 		data->counts.unknown_id += header.type == PERF_RECORD_SAMPLE;
 		if (header.type == PERF_RECORD_SAMPLE || !data->events.count)
 			return 0;
-		event = 0; /* news of processes read alike whoever asked for them */
+		event = 0; /* records of processes are the same for all events */
 	}
 	if (header.type == PERF_RECORD_AUX)
 		take_aux(data, bytes, header.size);
@@ -152,7 +152,7 @@ static int take_in_turn(void *context, const uint8_t *bytes, uint64_t time)
 		data->events.list[event].counts.damaged += header.type == PERF_RECORD_SAMPLE;
 		return 0;
 	}
-	return take_decoded(data, event, &record, turn->err);
+	return handle_decoded(data, event, &record, turn->err);
 }
 
 static int enqueue(struct perf_data *data, const uint8_t *bytes, size_t size, struct error *err)
@@ -161,14 +161,14 @@ static int enqueue(struct perf_data *data, const uint8_t *bytes, size_t size, st
 	bool late = false;
 	uint64_t time = perf_events_time(&data->events, bytes, size);
 	if (!time)
-		return take_in_turn(&turn, bytes, 0);
+		return handle_in_turn(&turn, bytes, 0);
 	if (perf_queue_add(&data->queue, time, bytes, size, &late) < 0)
 		return out_of_memory(err);
 	data->counts.late += late;
-	/* A file without rounds waits whole; one that unpacks to more than its size may not. */
+	/* a file without FINISHED_ROUND waits whole, unless it unpacks to far more than its size */
 	if (perf_queue_bytes(&data->queue) / 2 < QUEUE_ROOM / 2 + data->at)
 		return 0;
-	int ret = perf_queue_flush(&data->queue, take_in_turn, &turn);
+	int ret = perf_queue_flush(&data->queue, handle_in_turn, &turn);
 	return ret == -ENOMEM ? out_of_memory(err) : ret;
 }
 
@@ -320,7 +320,7 @@ static int take_perf_record(struct perf_data *data, struct perf_splitter *splitt
 	case PERF_FILE_COMPRESSED2:
 		return take_compressed(data, splitter, type, bytes, size, err);
 	case PERF_FILE_FINISHED_ROUND:
-		ret = perf_queue_round(&data->queue, take_in_turn, &turn);
+		ret = perf_queue_round(&data->queue, handle_in_turn, &turn);
 		return ret == -ENOMEM ? out_of_memory(err) : ret;
 	case PERF_FILE_TRACING_DATA: /* its contents follow it */
 		memcpy(&tracing, bytes + HEADER_BYTES, sizeof(tracing));
@@ -329,7 +329,7 @@ static int take_perf_record(struct perf_data *data, struct perf_splitter *splitt
 		return 0;
 	case PERF_FILE_AUXTRACE_INFO:
 		memcpy(&tracing, bytes + HEADER_BYTES, sizeof(tracing));
-		data->counts.trace = tracing < PERF_TRACES ? tracing : PERF_TRACE_UNTOLD;
+		data->counts.trace = tracing < PERF_TRACES ? tracing : PERF_TRACE_UNKNOWN;
 		break;
 	case PERF_FILE_AUXTRACE: /* likewise */
 		memcpy(&trace, bytes + HEADER_BYTES, sizeof(trace));
@@ -351,7 +351,7 @@ static int take_perf_record(struct perf_data *data, struct perf_splitter *splitt
 	return ret < 0 ? out_of_memory(err) : 0;
 }
 
-/* Ids of events that its header does not have, symbols; the rest is skipped. */
+/* A record of simpleperf: ids of events that are not in the header, symbols. */
 static int take_simpleperf(struct perf_data *data, const uint8_t *bytes, size_t size)
 {
 	const struct span record = { bytes, size };
@@ -397,8 +397,8 @@ int perf_data_end_records(struct perf_data *data, struct error *err)
 		ret = perf_data_end_split(data, &data->inner, err);
 	if (ret < 0)
 		return ret;
-	ret = perf_queue_flush(&data->queue, take_in_turn, &turn);
+	ret = perf_queue_flush(&data->queue, handle_in_turn, &turn);
 	if (ret == 0)
-		ret = perf_data_settled(cells_settle(&data->cells), err);
+		ret = perf_data_error(cells_settle(&data->cells), err);
 	return ret == -ENOMEM ? out_of_memory(err) : ret;
 }

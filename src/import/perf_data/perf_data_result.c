@@ -1,5 +1,5 @@
 /*
- * From what was added up to a profile, and what there is to say about it.
+ * From what was added up to a profile; remarks about the recording.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,12 +18,12 @@
 #include "machine/cpu_model.h"
 #include "profile/bill.h"
 
-/* From our numbers to the profile's. */
+/* The profile that is made, and its rows for our numbers. */
 struct result {
 	struct perf_data *data;
 	struct profile *profile;
 	uint32_t *contexts, *events; /* rows, by number */
-	uint64_t *counts;	     /* by event: that the rows written of it so far have */
+	uint64_t *counts;	     /* by event: sum of the counts in the rows written so far */
 };
 
 static void result_release(struct result *result)
@@ -58,7 +58,7 @@ static int write_contexts(struct result *result)
 
 #define EVENTS_SHOWN 3 /* that a note names, before it counts */
 
-/* The row of an image in the profile; only those that are spoken of get one. */
+/* The row of an image in the profile; only images that something refers to get one. */
 static int need_image_row(struct result *result, uint32_t number, uint32_t *row)
 {
 	struct perf_places *places = &result->data->places;
@@ -74,9 +74,9 @@ static int need_image_row(struct result *result, uint32_t number, uint32_t *row)
 #define MINUTE_NS UINT64_C(60000000000)
 
 /*
- * Names the boot: by the host and when it was started, where the file tells both
- * clocks. Where it does not, no other recording's processes are known to be these:
- * the time of its first sample stands for it.
+ * Names the boot, by the host and the minute of its start, where the file has both
+ * clocks. Where it has not, nothing shows that processes of another recording are the
+ * same: the name is made of the time of the first sample.
  */
 static void name_boot(struct perf_data *data)
 {
@@ -103,8 +103,8 @@ static bool calls_exact(const void *owner, uint32_t number)
 	return result->data->places.images.list[number - 1].calls_exact;
 }
 
-static struct cell measured(const void *owner, uint32_t event, const struct cell *cell,
-			    uint64_t *before)
+static struct cell cell_in_unit(const void *owner, uint32_t event, const struct cell *cell,
+				uint64_t *before)
 {
 	const struct result *result = owner;
 	return perf_unit_cell(&result->data->events.list[event].measure, cell, before);
@@ -117,7 +117,7 @@ static int write_cells(struct result *result)
 		.owner = result,
 		.image = image_for_cells,
 		.calls_exact = calls_exact,
-		.measured = measured,
+		.measured = cell_in_unit,
 		.contexts = result->contexts,
 		.events = result->events,
 		.event_count = data->events.count,
@@ -128,7 +128,7 @@ static int write_cells(struct result *result)
 	return cells_write(&data->cells, &rows, result->profile);
 }
 
-/* What a row of "value" has, in its event's unit. */
+/* The sums of a row of "value", in its event's unit. */
 static const uint64_t *values_in_unit(struct result *result, const uint64_t *keys,
 				      const uint64_t *values, uint64_t *sums)
 {
@@ -139,12 +139,12 @@ static const uint64_t *values_in_unit(struct result *result, const uint64_t *key
 							      << 64,
 	};
 	uint32_t event = (uint32_t)keys[VALUE_EVENT] - 1;
-	const struct cell cell = measured(result, event, &counted, &result->counts[event]);
+	const struct cell cell = cell_in_unit(result, event, &counted, &result->counts[event]);
 	cells_put(&cell, sums);
 	return sums;
 }
 
-/* Edges, ranges and values: rows whose references are still ours. */
+/* Copies edges, ranges or values, with the profile's rows for our numbers. */
 static int write_table(struct result *result, const struct table *ours, enum profile_table which)
 {
 	struct perf_data *data = result->data;
@@ -211,7 +211,7 @@ static int write_event_bill(struct result *result, const struct perf_file_event 
 		{ BILL_LOST_DAMAGED, counts->damaged, counts->damaged },
 		{ BILL_THROTTLED, counts->throttled, true },
 		{ BILL_STACKS_FOLLOWED, counts->stored,
-		  event->elsewhere == PERF_USER_CHAIN &&
+		  event->user_part == PERF_USER_CHAIN &&
 			  event->attr.sample_type & PERF_SAMPLE_CALLCHAIN },
 	};
 	int ret = 0;
@@ -300,20 +300,20 @@ static int write_source(struct result *result)
 	return profile_add_source(result->profile, &source);
 }
 
-/* ---- what is to be said */
+/* ---- remarks */
 
-static void tell(const struct perf_data *data, enum import_remark kind, uint64_t count,
-		 const char *sentence)
+static void report_count(const struct perf_data *data, enum import_remark kind, uint64_t count,
+			 const char *sentence)
 {
 	if (count)
-		import_tell(data->options, kind, "%" PRIu64 " %s", count, sentence);
+		import_report(data->options, kind, "%" PRIu64 " %s", count, sentence);
 }
 
-/* Whose trace it is. */
+/* The words for what wrote the trace. */
 static const char *trace_words(enum perf_trace trace)
 {
 	static const char *const words[PERF_TRACES] = {
-		[PERF_TRACE_UNTOLD] = "",
+		[PERF_TRACE_UNKNOWN] = "",
 		[PERF_TRACE_INTEL_PT] = " of Intel PT",
 		[PERF_TRACE_INTEL_BTS] = " of Intel BTS",
 		[PERF_TRACE_CORESIGHT] = " of CoreSight",
@@ -324,8 +324,8 @@ static const char *trace_words(enum perf_trace trace)
 	return words[trace];
 }
 
-/* What AMD's IBS knows of an instruction, the fields of a tracepoint. */
-static void tell_raw(const struct perf_data *data, const struct profile *profile)
+/* Raw data are what AMD's IBS knows of an instruction, or the fields of a tracepoint. */
+static void report_raw(const struct perf_data *data, const struct profile *profile)
 {
 	CLEANUP(buffer_release) struct buffer names = { 0 };
 	size_t count = 0;
@@ -343,56 +343,60 @@ static void tell_raw(const struct perf_data *data, const struct profile *profile
 	if (count > EVENTS_SHOWN)
 		buffer_printf(&names, " and %zu more", count - EVENTS_SHOWN);
 	if (count)
-		import_tell(data->options, IMPORT_NOTE,
-			    "samples of %s have %" PRIu64 " bytes of raw data, which are left out",
-			    buffer_text(&names), bytes);
+		import_report(data->options, IMPORT_NOTE,
+			      "samples of %s have %" PRIu64
+			      " bytes of raw data, which are left out",
+			      buffer_text(&names), bytes);
 }
 
-static void tell_counts(const struct perf_data *data, const struct profile *profile)
+static void report_counts(const struct perf_data *data, const struct profile *profile)
 {
 	const struct perf_data_counts *counts = &data->counts;
 	uint64_t hardware = 0;
 	for (size_t i = 0; i < data->events.count; i++)
 		sum_add(&hardware, data->events.list[i].counts.lost_samples);
 	if (data->killed)
-		import_tell(data->options, IMPORT_WARNING,
-			    "incomplete recording: its end was never written; it was read to the "
-			    "end of the file");
-	tell(data, IMPORT_WARNING, counts->lost,
-	     "records were lost because a ring buffer was full: counts are low");
-	tell(data, IMPORT_WARNING, hardware,
-	     "samples were lost because the CPU's own buffer was full: counts are low");
-	tell(data, IMPORT_NOTE, counts->throttled, "times an event was stopped for its rate");
-	tell(data, IMPORT_WARNING, counts->unknown_id,
-	     "samples belong to no event of the file and are left out");
-	tell(data, IMPORT_WARNING, counts->damaged,
-	     "records hold less than they promise and are left out");
-	tell(data, IMPORT_WARNING, counts->late,
-	     "records came too late to be put in the order of time");
-	tell(data, IMPORT_WARNING, counts->map_timeouts,
-	     "processes had more mappings than perf had time to read: some code stays unknown");
-	tell(data, IMPORT_NOTE, counts->guest_samples,
-	     "samples are of virtual machines' guests, whose code the file does not name");
-	tell(data, IMPORT_WARNING, counts->aux_lost,
-	     "pieces of a hardware trace were cut short when recording");
+		import_report(data->options, IMPORT_WARNING,
+			      "incomplete recording: its end was never written; it was read to the "
+			      "end of the file");
+	report_count(data, IMPORT_WARNING, counts->lost,
+		     "records were lost because a ring buffer was full: counts are low");
+	report_count(data, IMPORT_WARNING, hardware,
+		     "samples were lost because the CPU's own buffer was full: counts are low");
+	report_count(data, IMPORT_NOTE, counts->throttled,
+		     "times an event was stopped for its rate");
+	report_count(data, IMPORT_WARNING, counts->unknown_id,
+		     "samples belong to no event of the file and are left out");
+	report_count(data, IMPORT_WARNING, counts->damaged,
+		     "records hold less than they promise and are left out");
+	report_count(data, IMPORT_WARNING, counts->late,
+		     "records came too late to be put in the order of time");
+	report_count(
+		data, IMPORT_WARNING, counts->map_timeouts,
+		"processes had more mappings than perf had time to read: some code stays unknown");
+	report_count(data, IMPORT_NOTE, counts->guest_samples,
+		     "samples are of virtual machines' guests, whose code the file does not name");
+	report_count(data, IMPORT_WARNING, counts->aux_lost,
+		     "pieces of a hardware trace were cut short when recording");
 	if (counts->aux_bytes)
-		import_tell(data->options, IMPORT_NOTE,
-			    "%" PRIu64 " bytes of hardware trace%s are not decoded; samples are "
-			    "taken",
-			    counts->aux_bytes, trace_words(counts->trace));
-	tell_raw(data, profile);
-	tell(data, IMPORT_NOTE, counts->wrong_path,
-	     "branches were fetched but not taken and are left out");
-	perf_data_tell_unwound(data);
-	perf_here_tell(&data->here, data->options);
-	tell(data, IMPORT_WARNING, data->events.bad_scales,
-	     "events have a scale that is no number: their counts stay as they are");
-	tell(data, IMPORT_NOTE, counts->unknown_records, "records of unknown types are left out");
+		import_report(data->options, IMPORT_NOTE,
+			      "%" PRIu64 " bytes of hardware trace%s are not decoded; samples are "
+			      "taken",
+			      counts->aux_bytes, trace_words(counts->trace));
+	report_raw(data, profile);
+	report_count(data, IMPORT_NOTE, counts->wrong_path,
+		     "branches were fetched but not taken and are left out");
+	perf_data_report_unwound(data);
+	perf_here_report(&data->here, data->options);
+	report_count(data, IMPORT_WARNING, data->events.bad_scales,
+		     "events have a scale that is no number: their counts stay as they are");
+	report_count(data, IMPORT_NOTE, counts->unknown_records,
+		     "records of unknown types are left out");
 }
 
 /* ---- names that the file brings */
 
-/* Where the kernel's addresses count from. */
+/* The address that the kernel's vaddrs count from. */
 static uint64_t kernel_base(const struct perf_places *places)
 {
 	struct mapping_place place = { 0 };
@@ -420,16 +424,17 @@ static int name_images(struct result *result)
 	if (ret == 0)
 		ret = jit_beside_name_images(data->jit, result->profile, &files);
 	if (ret == 0 && jit_beside_untimed(data->jit))
-		import_tell(
+		import_report(
 			data->options, IMPORT_NOTE,
 			"%zu jitdump files tell of code that was loaded over other code, and the "
 			"samples' clock is not theirs: the last at an address counts ('perf record "
 			"-k CLOCK_MONOTONIC' keeps them apart)",
 			jit_beside_untimed(data->jit));
 	if (data->simpleperf.bad)
-		import_tell(data->options, IMPORT_WARNING,
-			    "%zu of simpleperf's tables of symbols make no sense and are left out",
-			    data->simpleperf.bad);
+		import_report(
+			data->options, IMPORT_WARNING,
+			"%zu of simpleperf's tables of symbols make no sense and are left out",
+			data->simpleperf.bad);
 	return ret;
 }
 
@@ -438,7 +443,7 @@ static void mark_dex(void *images, struct span path)
 	perf_images_mark_calls_exact(images, path);
 }
 
-static int fill(struct result *result)
+static int fill_profile(struct result *result)
 {
 	struct perf_data *data = result->data;
 	result->profile = profile_new();
@@ -472,7 +477,7 @@ int perf_data_result(struct perf_data *data, struct profile **out, struct error 
 	CLEANUP(result_release) struct result result = { .data = data };
 	int ret = perf_data_unwind(data, err);
 	if (ret == 0)
-		ret = perf_data_settled(cells_settle(&data->cells), err);
+		ret = perf_data_error(cells_settle(&data->cells), err);
 	if (ret < 0)
 		return ret;
 	if (!data->cells.count && data->counts.aux_bytes)
@@ -482,10 +487,10 @@ int perf_data_result(struct perf_data *data, struct profile **out, struct error 
 				 data->counts.aux_bytes, trace_words(data->counts.trace));
 	if (!data->cells.count)
 		return error_set(err, -ENODATA, "the recording has no samples");
-	ret = perf_data_settled(fill(&result), err);
+	ret = perf_data_error(fill_profile(&result), err);
 	if (ret < 0)
 		return ret;
-	tell_counts(data, result.profile);
+	report_counts(data, result.profile);
 	*out = result.profile;
 	result.profile = NULL; /* the caller's from here on */
 	return 0;

@@ -14,7 +14,7 @@
 
 #define EMPTY_RAW 4 /* bytes of padding, of events that have no raw data */
 
-/* ---- what a file says of addresses, for src/intake */
+/* ---- what addresses mean, for src/intake */
 
 static int locate(void *owner, struct process *process, enum code_mode mode, uint64_t address,
 		  enum frame_kind kind, struct located *out)
@@ -35,7 +35,7 @@ static enum unknown_cause cause_of(const void *owner, uint32_t image)
 	return data->places.images.list[image - 1].cause;
 }
 
-/* Which mappings and names hold. */
+/* A number that changes when an address of the process may mean something else. */
 static uint64_t meaning(void *owner, struct process *process)
 {
 	struct perf_data *data = owner;
@@ -61,8 +61,7 @@ static void add_call_stack(struct chain *chain, const struct perf_words *branche
 	}
 }
 
-/* The stack as its registers and bytes tell it. A sampled address of the user's own is more precise
- * than the register. */
+/* The stack that was unwound. A sampled address of user code is more precise than the register. */
 static void add_unwound(struct chain *chain, const struct unwind_run *run, uint64_t sampled)
 {
 	for (size_t i = 0; i < run->count; i++) {
@@ -83,15 +82,15 @@ static int read_chain(struct perf_data *data, const struct perf_file_event *even
 	if (chain_begin(chain, sample->chain.count + sample->branches.count +
 				       (unwound ? unwound->count : 0) + 2) < 0)
 		return -ENOMEM;
-	bool call_stack = event->elsewhere == PERF_USER_BRANCHES && sample->branches.count;
+	bool call_stack = event->user_part == PERF_USER_BRANCHES && sample->branches.count;
 	chain_add_words(chain, &sample->chain, call_stack);
 	if (call_stack)
 		add_call_stack(chain, &sample->branches);
 	else if (unwound && !chain_has_user(chain)) {
 		add_unwound(chain, unwound, mode == CODE_USER ? sample->ip : 0);
-	} else if (event->elsewhere == PERF_USER_STACK && sample->user_abi &&
+	} else if (event->user_part == PERF_USER_STACK && sample->user_abi &&
 		   !chain_has_user(chain)) {
-		/* Where user frames come from registers and stack: user code itself is known. */
+		/* nothing was unwound: the address in user code itself is known */
 		if (mode == CODE_USER && !chain->count)
 			chain_add(chain, sample->ip, mode, FRAME_IP);
 		chain->user_missing = true;
@@ -110,7 +109,7 @@ static int find_calls(struct perf_data *data, struct process *process,
 	key->stack = CELL_STACK_NONE;
 	if (!(event->attr.sample_type & PERF_SAMPLE_CALLCHAIN))
 		return 0;
-	uint64_t before = event->elsewhere ? 0 : calls_words_before(words, mode, record->sample.ip);
+	uint64_t before = event->user_part ? 0 : calls_words_before(words, mode, record->sample.ip);
 	key->stack = CELL_STACK_LEAF;
 	if (before)
 		return calls_of_words(&data->cells, &data->world, process, words, before,
@@ -143,8 +142,8 @@ static int add_sample(struct perf_data *data, struct cell_key *key, uint32_t eve
 
 /* ---- how much */
 
-/* What changes when samples that would have read a counter got lost: those of its CPU, or any where
- * the samples do not tell theirs. */
+/* A number that grows when samples that would have read a counter got lost: samples of its CPU, or
+ * any where samples have no CPU. */
 static uint64_t loss_epoch(const struct perf_data *data, const struct perf_file_event *leader,
 			   const struct perf_record *record, uint64_t lost_in_read)
 {
@@ -175,9 +174,8 @@ static uint64_t lost_of_leader(const struct perf_data *data, uint32_t leader,
 	return read->count ? perf_read_lost(read, 0) : 0;
 }
 
-/* What the counter `id` of an event counted since it was read before belongs to this sample, but
- * what it counted across lost ones: of the leader, which says for how much it stands, that alone.
- */
+/* Adds what a counter advanced by since it was read before. Across lost samples it belongs in part
+ * to these: then the sample gets nothing of a member, and of the leader no more than its period. */
 static int add_read(struct perf_data *data, uint32_t leader, uint32_t event, struct cell_key *key,
 		    const struct perf_record *record, const struct read_value *value)
 {
@@ -270,7 +268,7 @@ static int find_place(struct perf_data *data, struct process *process, uint32_t 
 	return find_calls(data, process, &data->events.list[event], record, key);
 }
 
-/* Branches, latencies: what a sample says beside its place. */
+/* Branches, latencies: what a sample has beside its place. */
 static int add_details(struct perf_data *data, struct process *process, uint32_t event,
 		       uint32_t context, const struct perf_record *record)
 {
@@ -278,7 +276,7 @@ static int add_details(struct perf_data *data, struct process *process, uint32_t
 	int ret = 0;
 	if (record->sample.raw.size > EMPTY_RAW)
 		row->counts.raw_bytes += record->sample.raw.size;
-	if (record->sample.branches.count && row->elsewhere != PERF_USER_BRANCHES)
+	if (record->sample.branches.count && row->user_part != PERF_USER_BRANCHES)
 		ret = perf_data_branches(data, event, context, process, record);
 	if (ret == 0 && row->attr.sample_type & (PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC))
 		ret = perf_data_values(data, event, context, process, record);
@@ -295,7 +293,7 @@ static void note_time(struct perf_data *data, uint64_t time)
 		data->last_sample_ns = time;
 }
 
-int perf_data_settled(int ret, struct error *err)
+int perf_data_error(int ret, struct error *err)
 {
 	if (ret == -EOVERFLOW)
 		return error_set(err, ret, "the weights of an event add up to more than 64 bits");
@@ -314,7 +312,7 @@ int perf_data_add(struct perf_data *data, struct process *process, uint32_t even
 		ret = add_weighed(data, event, &key, record);
 	if (ret == 0)
 		ret = add_details(data, process, event, context, record);
-	return perf_data_settled(ret, err);
+	return perf_data_error(ret, err);
 }
 
 int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_record *record,
@@ -335,9 +333,9 @@ int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_r
 	if (perf_data_context(data, process, record->identity.tid, record->sample.cgroup,
 			      &context) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
-	/* All of the event, in their order: their readings of counters add up. */
+	/* all samples of the event wait, in their order: counters advance from one to the next */
 	const struct perf_waiting_sample waiting = { event, context, process, data->record };
-	if (row->elsewhere == PERF_USER_STACK && !data->swap)
+	if (row->user_part == PERF_USER_STACK && !data->swap)
 		return perf_data_wait(data, &waiting, err);
 	return perf_data_add(data, process, event, context, record, err);
 }

@@ -36,15 +36,16 @@ static bool is_text(const uint8_t *bytes, size_t size)
 static int end_with_text(struct perf_data *data, const struct perf_splitter *splitter)
 {
 	data->stopped = true;
-	import_tell(data->options, IMPORT_NOTE,
-		    "text follows the records at byte %llu, as perf's own messages do; it is left "
-		    "out",
-		    (unsigned long long)splitter->at);
+	import_report(
+		data->options, IMPORT_NOTE,
+		"text follows the records at byte %llu, as perf's own messages do; it is left "
+		"out",
+		(unsigned long long)splitter->at);
 	return 0;
 }
 
-static int take_at(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
-		   size_t size, struct error *err)
+static int handle_record(struct perf_data *data, struct perf_splitter *splitter,
+			 const uint8_t *bytes, size_t size, struct error *err)
 {
 	if (!splitter->unpacked)
 		budget_place("byte", splitter->at);
@@ -96,7 +97,7 @@ static ssize_t feed_pending(struct perf_data *data, struct perf_splitter *splitt
 		if (!wanted || wanted > HEADER_BYTES)
 			return ret < 0 ? ret : (ssize_t)taken;
 	}
-	ret = take_at(data, splitter, pending->data, pending->size, err);
+	ret = handle_record(data, splitter, pending->data, pending->size, err);
 	buffer_empty(pending);
 	return ret < 0 ? ret : (ssize_t)taken;
 }
@@ -146,7 +147,7 @@ int perf_data_split(struct perf_data *data, struct perf_splitter *splitter, cons
 					       ? error_set(err, -ENOMEM, "out of memory")
 					       : 0;
 			}
-			ret = take_at(data, splitter, bytes, used, err);
+			ret = handle_record(data, splitter, bytes, used, err);
 		}
 		bytes += used;
 		size -= used;
@@ -168,9 +169,9 @@ int perf_data_end_split(struct perf_data *data, struct perf_splitter *splitter, 
 	if (!left)
 		return 0;
 	if (data->killed || left < HEADER_BYTES) {
-		import_tell(data->options, IMPORT_NOTE,
-			    "%zu stray bytes at the end, at byte %llu, are left out", left,
-			    (unsigned long long)splitter->at);
+		import_report(data->options, IMPORT_NOTE,
+			      "%zu stray bytes at the end, at byte %llu, are left out", left,
+			      (unsigned long long)splitter->at);
 		return 0;
 	}
 	return perf_data_fault(data, err, "the %s end inside the record at byte %llu",

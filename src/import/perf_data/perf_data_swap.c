@@ -19,21 +19,21 @@ static void flip(uint8_t *bytes, size_t size)
 	}
 }
 
-static bool has(const struct walk *walk, uint64_t size)
+static bool has_bytes(const struct walk *walk, uint64_t size)
 {
 	return size <= (size_t)(walk->end - walk->at);
 }
 
 static void skip(struct walk *walk, uint64_t size)
 {
-	walk->at = has(walk, size) ? walk->at + size : walk->end;
+	walk->at = has_bytes(walk, size) ? walk->at + size : walk->end;
 }
 
 /* Flips one number and returns it; 0 at the end. */
 static uint64_t flip_number(struct walk *walk, size_t size)
 {
 	uint64_t value = 0;
-	if (!has(walk, size)) {
+	if (!has_bytes(walk, size)) {
 		walk->at = walk->end;
 		return 0;
 	}
@@ -45,14 +45,15 @@ static uint64_t flip_number(struct walk *walk, size_t size)
 
 static void flip_words(struct walk *walk, uint64_t count)
 {
-	while (count-- && has(walk, 8))
+	while (count-- && has_bytes(walk, 8))
 		flip_number(walk, 8);
 }
 
-/* Its type, the id and what type says: a number, a text, or a list that nobody here reads. */
+/* An EVENT_UPDATE: its type, the id, and by the type a number, a text, or a list that is not read.
+ */
 static void flip_update(struct walk *walk)
 {
-	uint64_t type = has(walk, 8) ? flip_number(walk, 8) : 0;
+	uint64_t type = has_bytes(walk, 8) ? flip_number(walk, 8) : 0;
 	flip_words(walk, type == PERF_UPDATE_SCALE ? 2 : 1);
 }
 
@@ -73,7 +74,7 @@ static uint8_t reverse_bits(uint8_t byte)
 #define ATTR_FLAGS_AT	40
 #define PRECISE_IP_BYTE 1 /* of the flags; its bits 7 and, in the next byte, 0 */
 
-/* One-bit flags, and precise_ip, whose two bits change places when all do. */
+/* One-bit flags in reverse order; the two bits of precise_ip then have to change places again. */
 static void swap_flags(uint8_t *flags)
 {
 	for (size_t i = 0; i < 8; i++)
@@ -136,7 +137,7 @@ static void swap_read(struct walk *walk, uint64_t format)
 	}
 	uint64_t count = flip_number(walk, 8);
 	flip_words(walk, times);
-	for (uint64_t i = 0; i < count && has(walk, 8); i++)
+	for (uint64_t i = 0; i < count && has_bytes(walk, 8); i++)
 		flip_words(walk, fields);
 }
 
@@ -145,7 +146,7 @@ static void swap_branches(struct walk *walk, uint64_t branch_type)
 	uint64_t count = flip_number(walk, 8);
 	if (branch_type & PERF_BRANCH_HW_INDEX)
 		flip_number(walk, 8);
-	for (uint64_t i = 0; i < count && has(walk, 24); i++) {
+	for (uint64_t i = 0; i < count && has_bytes(walk, 24); i++) {
 		flip_words(walk, 2);
 		uint64_t flags = branch_flags(flip_number(walk, 8));
 		memcpy(walk->at - 8, &flags, 8);
@@ -205,7 +206,7 @@ static void swap_trailer(struct walk *walk, const struct perf_layout *layout)
 	uint64_t fields = type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
 				  PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
 	size_t size = 8 * (size_t)__builtin_popcountll(fields);
-	if (!layout->sample_id_all || !has(walk, size))
+	if (!layout->sample_id_all || !has_bytes(walk, size))
 		return;
 	struct walk trailer = { walk->end - size, walk->end };
 	walk->end -= size;
@@ -285,11 +286,11 @@ static void swap_user(struct walk *walk, uint32_t type)
 	switch (type) {
 	case PERF_FILE_ATTR: {
 		uint32_t size = 0;
-		if (!has(walk, 8))
+		if (!has_bytes(walk, 8))
 			return;
 		memcpy(&size, walk->at + 4, sizeof(size));
 		size = __builtin_bswap32(size);
-		if (!has(walk, size))
+		if (!has_bytes(walk, size))
 			return;
 		perf_swap_attr(walk->at, size);
 		skip(walk, size);

@@ -10,7 +10,7 @@
 
 struct perf_file_events;
 
-/* Bytes of a perf_event_attr: its flags are bits in the order of the machine. */
+/* The bytes of a perf_event_attr, whose flags are bit fields and so in reverse order too. */
 void perf_swap_attr(uint8_t *attr, size_t size);
-/* A whole record, header included; `size` is what its header says. */
+/* A whole record of `size` bytes, header included; `events` say which fields it has. */
 void perf_swap_record(uint8_t *record, size_t size, const struct perf_file_events *events);

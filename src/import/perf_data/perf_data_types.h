@@ -24,9 +24,9 @@ enum perf_file_record {
 	PERF_FILE_FOREIGN = 32768, /* and above: simpleperf's */
 };
 
-/* What wrote a hardware trace, as AUXTRACE_INFO says; perf numbers them from 1. */
+/* What wrote a hardware trace, by AUXTRACE_INFO (tools/perf/util/auxtrace.h, from 1). */
 enum perf_trace {
-	PERF_TRACE_UNTOLD,
+	PERF_TRACE_UNKNOWN,
 	PERF_TRACE_INTEL_PT,
 	PERF_TRACE_INTEL_BTS,
 	PERF_TRACE_CORESIGHT,
@@ -66,5 +66,5 @@ enum perf_feature {
 #define PERF_BRANCH_COUNTERS   (UINT64_C(1) << 19)
 
 #define PERF_BUILD_ID_FIELD 24 /* of a BUILD_ID record: 20 bytes, their number, padding */
-/* header.misc of a BUILD_ID record: the number of bytes is told. */
+/* header.misc of a BUILD_ID record: the number of bytes is in the record. */
 #define PERF_BUILD_ID_HAS_SIZE (1u << 15)

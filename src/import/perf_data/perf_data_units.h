@@ -14,20 +14,20 @@
 struct cell;
 
 struct perf_unit {
-	struct span name; /* empty: not told */
+	struct span name; /* empty: not known */
 	uint64_t factor;
 	uint32_t digits;   /* of 10^digits, by which the product is divided */
 	uint32_t decimals; /* of the estimates that come out */
 };
 
 /*
- * The unit of counts that are `scale` of `name` each (scale 0: not told, so 1).
+ * The unit of counts that are `scale` of `name` each (scale 0: not known, so 1).
  * Units of time become ns. False when the scale is no number that can be, and
  * *unit is then that of counts as they are, without a name.
  */
 bool perf_unit_of(struct span name, double scale, struct perf_unit *unit);
 
-/* Of a sum of counts: what it is in steps of the unit, rounded down; UINT64_MAX past 64 bits. */
+/* A sum of counts in steps of the unit, rounded down; UINT64_MAX past 64 bits. */
 uint64_t perf_unit_sum(const struct perf_unit *unit, uint64_t counts);
 
 /*

@@ -34,9 +34,9 @@ int perf_data_wait(struct perf_data *data, const struct perf_waiting_sample *sam
 	return perf_waiting_is_full(*waiting, data->at) ? perf_data_unwind(data, err) : 0;
 }
 
-/* ---- what the unwinder asks */
+/* ---- callbacks of the unwinder, and what it needs */
 
-/* The build that the table names for that path; user code's rows only. */
+/* The build-id of an image: its own, or that of user code with its path in the table. */
 static struct span build_of(const struct perf_images *images, const struct perf_image *image)
 {
 	if (image->build_id_bytes)
@@ -61,7 +61,7 @@ static void name_file(void *context, uint32_t file, struct unwind_file *named)
 	named->here = perf_here_inode(&recording, image);
 }
 
-/* A file that was known by its inode alone has a build-id to be known by. */
+/* A file that was found by its inode alone: its image gets the build-id. */
 static void found_file(void *context, uint32_t file, const struct identity *identity)
 {
 	struct perf_data *data = context;
@@ -73,7 +73,8 @@ static void found_file(void *context, uint32_t file, const struct identity *iden
 	image->build_id_bytes = (uint8_t)identity->build_id_bytes;
 }
 
-/* The machine by the file's own word, or by the registers that were asked for. */
+/* The machine, by its name in the file, or by the mask of recorded registers: perf takes 16 of arm,
+ * 33 of arm64 (arch/.../include/uapi/asm/perf_regs.h). */
 static uint16_t machine_of(const struct perf_data *data, uint64_t mask)
 {
 	struct span name = byte_pool_get(&data->names, data->machine.arch);
@@ -84,7 +85,8 @@ static uint16_t machine_of(const struct perf_data *data, uint64_t mask)
 	return mask >> 32 ? EM_AARCH64 : EM_X86_64;
 }
 
-/* The unwinder, NULL where none can be made, which is said once. 0 or -ENOMEM. */
+/* Makes the unwinder; where none can be made it stays NULL, which is reported once. 0 or -ENOMEM.
+ */
 static int need_unwinder(struct perf_data *data)
 {
 	struct perf_unwinding *unwinding = &data->unwinding;
@@ -94,15 +96,15 @@ static int need_unwinder(struct perf_data *data)
 						.name_file = name_file,
 						.found_file = found_file,
 						.context = data };
-	if (unwinding->unwinder || unwinding->refused)
+	if (unwinding->unwinder || unwinding->unwinder_failed)
 		return 0;
 	int ret = unwinder_new(&options, &unwinding->unwinder, &err);
 	if (ret == -ENOMEM)
 		return ret;
-	unwinding->refused = ret < 0;
+	unwinding->unwinder_failed = ret < 0;
 	if (ret < 0)
-		import_tell(data->options, IMPORT_WARNING, "user stacks are not unwound: %s",
-			    err.text);
+		import_report(data->options, IMPORT_WARNING, "user stacks are not unwound: %s",
+			      err.text);
 	return 0;
 }
 
@@ -158,7 +160,7 @@ const struct unwind_run *perf_data_unwound(const struct perf_data *data)
 	return data->unwinding.unwound ? &data->unwinding.run : NULL;
 }
 
-/* ---- what is to be said */
+/* ---- remarks */
 
 static int put_missing(const struct perf_data *data, struct buffer *text)
 {
@@ -182,7 +184,7 @@ static int put_missing(const struct perf_data *data, struct buffer *text)
 	return 0;
 }
 
-void perf_data_tell_unwound(const struct perf_data *data)
+void perf_data_report_unwound(const struct perf_data *data)
 {
 	if (!data->unwinding.unwinder)
 		return;
@@ -194,8 +196,9 @@ void perf_data_tell_unwound(const struct perf_data *data)
 			continue;
 		if (end == UNWIND_NO_BINARY)
 			put_missing(data, &text);
-		import_tell(data->options, IMPORT_NOTE,
-			    "%" PRIu64 " user stacks are not unwound to their root: %s%s%s", count,
-			    unwind_end_text(end), text.size ? ":" : "", buffer_text(&text));
+		import_report(data->options, IMPORT_NOTE,
+			      "%" PRIu64 " user stacks are not unwound to their root: %s%s%s",
+			      count, unwind_end_text(end), text.size ? ":" : "",
+			      buffer_text(&text));
 	}
 }

@@ -12,8 +12,8 @@
 #include "image/process_table.h"
 
 #define CHUNK_BYTES (1u << 20)
-/* Limits of memory, to each of which the bytes are added that the file had so far: they are
- * generous, since what is unwound before the file's end knows no build-ids, and so no binaries. */
+/* Limits of memory, besides the bytes of the file so far. They are generous: what is unwound before
+ * the file's end knows no build-ids, and so no binaries. */
 #define ROOM	      (24u << 20) /* packed samples */
 #define MAPPINGS_MAX  (1u << 20)  /* of all processes as they were: 32 MB */
 #define PACKING_LEVEL 1

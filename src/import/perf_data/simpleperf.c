@@ -91,7 +91,7 @@ struct span simpleperf_meta(const struct simpleperf *simpleperf, const char *key
 	return (struct span){ NULL, 0 };
 }
 
-/* Up to the mark, which is taken from *rest as well; all of it when there is none. */
+/* Cuts the text before the mark off *rest, and the mark; all of it when there is none. */
 static struct span cut_at(struct span *rest, char mark)
 {
 	const char *text = rest->data;

@@ -4,9 +4,8 @@
  * with texts by key, and records of type 32769 and above (the device's kallsyms,
  * files and symbols of old versions, ids of events; call chains, which are left out).
  *
- * It keeps copies of the parts that matter and reads names when the profile is
- * there: memory is one time those parts. The bytes are a stranger's. One thread
- * at a time.
+ * It keeps copies of the parts that matter and reads names from them once the profile
+ * is there. The bytes are a stranger's. One thread at a time.
  */
 #pragma once
 
@@ -41,9 +40,8 @@ enum simpleperf_record {
 };
 
 /*
- * In the protection of an MMAP2 record: this is code that a compiler made at run time,
- * and the symbols of its file (in the recording) are by address. Take the mapping's start for its
- * offset then.
+ * In the protection of an MMAP2 record: this is code that a compiler made at run time, and the
+ * symbols of its file (in the recording) are by address. The mapping's start then is its offset.
  */
 #define SIMPLEPERF_JIT_MAP 0x4000u
 
@@ -84,17 +82,17 @@ struct simpleperf_id {
 };
 bool simpleperf_event_id(struct span record, size_t index, struct simpleperf_id *id);
 
-/* Calls `take` with the path of each file whose code is of Dalvik: what its frames have are the
- * addresses of calls, not those that they return to. */
+/* Calls `take` with the path of each file of Dalvik code, whose frames have the addresses of calls,
+ * not those that these return to. */
 void simpleperf_each_dex(struct simpleperf *simpleperf,
 			 void (*take)(void *context, struct span path), void *context);
 
-/* Where things lie that the tables leave open. */
+/* Where things lie that simpleperf's tables leave open. */
 struct simpleperf_bases {
 	uint64_t kernel; /* where the kernel's addresses count from */
 	/* By id of the profile's images: the offset in the file of the first executable mapping,
-	 * which holds the file's lowest executable vaddr. NULL: all 0. Versions that write no
-	 * offset of it into their tables have taken it as that, too. */
+	 * which holds the file's lowest executable vaddr. NULL: all 0. simpleperf itself took it
+	 * to be that in the versions whose tables have no such offset. */
 	const uint64_t *text_offsets;
 };
 

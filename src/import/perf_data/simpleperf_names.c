@@ -115,7 +115,7 @@ static int add_function(struct naming *naming, uint32_t image, uint64_t first, u
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/* Where the image's addresses have the symbol. */
+/* A symbol's vaddr as the addresses of the image count. */
 static uint64_t place_symbol(const struct naming *naming, uint32_t image,
 			     const struct simpleperf_file *file, uint64_t vaddr)
 {

@@ -22,10 +22,10 @@ struct simpleperf_file {
 	uint32_t type;	     /* enum simpleperf_type */
 	uint64_t min_vaddr;  /* of its executable segment */
 	uint64_t min_offset; /* in the file, of min_vaddr; of a module: in its memory */
-	bool has_min_offset; /* versions from before it was written do not tell it */
+	bool has_min_offset; /* false: written by a version whose tables have none */
 	uint32_t symbol_count;
 	bool protobuf;
-	struct span symbols; /* that are still to come */
+	struct span symbols; /* those still to be read by simpleperf_next_symbol() */
 };
 
 struct simpleperf_symbol {

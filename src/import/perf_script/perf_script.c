@@ -33,8 +33,8 @@ struct sample {
 
 struct perf_script {
 	const struct import_options *options;
-	struct buffer head; /* the first bytes, until they are enough to tell the layout */
-	enum perf_script_layout layout; /* PERF_SCRIPT_NONE: not told yet */
+	struct buffer head; /* the first bytes, until they are enough to recognise the layout */
+	enum perf_script_layout layout; /* PERF_SCRIPT_NONE: not known yet */
 	struct text_lines lines;
 	struct profile *profile;
 	struct perf_script_header header;
@@ -132,7 +132,7 @@ static int end_sample(struct perf_script *script, struct error *err)
 	return ret < 0 ? out_of_memory(script, err) : 0;
 }
 
-/* The leaf of a sample that may have no chain; NULL: its line has none. */
+/* Notes the place on the line of a sample, for one without chain; NULL: the line has none. */
 static int take_leaf(struct perf_script *script, const struct perf_script_frame *leaf)
 {
 	script->sample.leaf = (struct profile_frame){ .kind = FRAME_IP };
@@ -218,7 +218,7 @@ static bool is_surely_frame(struct span line)
 	return !blank || blank[-1] != ':';
 }
 
-/* Of a text without times and events (import/perf_script/perf_script_columns.h). */
+/* A line of a text without times and events (import/perf_script/perf_script_columns.h). */
 static int take_bare_line(struct perf_script *script, struct span line, struct error *err)
 {
 	struct perf_script_sample sample = { 0 };
@@ -240,7 +240,7 @@ static int take_bare_line(struct perf_script *script, struct span line, struct e
 	return 0;
 }
 
-/* A blank line ends a sample; where no column was asked for, one begins it too. */
+/* A blank line ends a sample; in a text without columns, one begins it too. */
 static int take_blank_line(struct perf_script *script, struct error *err)
 {
 	const struct perf_script_sample nothing = { 0 };
@@ -316,13 +316,14 @@ static int script_open(const struct import_options *options, void **reader)
 	return 0;
 }
 
-/* The layout is told by as much of the text as its format is. */
+/* Finds the layout by the first bytes, IMPORT_HEAD_BYTES or all there are, and reads their lines.
+ */
 static int begin_text(struct perf_script *script, struct error *err)
 {
 	const struct span head = { script->head.data, script->head.size };
 	script->layout = head.size ? perf_script_layout(head) : PERF_SCRIPT_NONE;
 	if (script->layout == PERF_SCRIPT_NONE)
-		script->layout = PERF_SCRIPT_WORDS; /* somebody said that it is perf's */
+		script->layout = PERF_SCRIPT_WORDS; /* the user said that it is perf's */
 	int ret = text_lines_feed(&script->lines, head.data, head.size, err);
 	buffer_release(&script->head);
 	return ret;
@@ -339,20 +340,20 @@ static int script_feed(void *reader, const void *bytes, size_t size, struct erro
 	return script->head.size < IMPORT_HEAD_BYTES ? 0 : begin_text(script, err);
 }
 
-static void tell(const struct perf_script *script)
+static void report(const struct perf_script *script)
 {
-	bad_lines_tell(&script->bad, script->options, script->lines.number,
-		       "begin no sample and belong to none");
+	bad_lines_report(&script->bad, script->options, script->lines.number,
+			 "begin no sample and belong to none");
 	if (script->chains.trailing)
-		import_tell(script->options, IMPORT_NOTE,
-			    "what stands behind call chains and is no frame is left out");
+		import_report(script->options, IMPORT_NOTE,
+			      "what stands behind call chains and is no frame is left out");
 	if (script->records)
-		import_tell(script->options, IMPORT_NOTE,
-			    "%" PRIu64 " lines are records of other kinds than samples",
-			    script->records);
+		import_report(script->options, IMPORT_NOTE,
+			      "%" PRIu64 " lines are records of other kinds than samples",
+			      script->records);
 	if (script->lost)
-		import_tell(script->options, IMPORT_WARNING,
-			    "%" PRIu64 " samples were lost while recording", script->lost);
+		import_report(script->options, IMPORT_WARNING,
+			      "%" PRIu64 " samples were lost while recording", script->lost);
 }
 
 static int add_source(struct perf_script *script)
@@ -387,9 +388,9 @@ static int script_finish(void *reader, struct profile **out, struct error *err)
 				 script->bad.count, script->lines.number);
 	if (add_source(script) < 0)
 		return out_of_memory(script, err);
-	tell(script);
+	report(script);
 	if (script->lines.unended && !script->stopped)
-		import_tell_unended(script->options);
+		import_report_unended(script->options);
 	*out = script->profile;
 	script->profile = NULL; /* the caller's from here on */
 	return 0;

@@ -134,8 +134,8 @@ static int find_line(struct perf_script_chains *chains, const char *text, size_t
 	return ret;
 }
 
-/* A line that was not met behind this path yet. */
-static int new_step(struct perf_script_chains *chains, const struct chain_step *step,
+/* Adds the frames of a line whose path from the root is new. */
+static int add_step(struct perf_script_chains *chains, const struct chain_step *step,
 		    uint32_t *node)
 {
 	uint32_t number;
@@ -155,14 +155,14 @@ static int new_step(struct perf_script_chains *chains, const struct chain_step *
 }
 
 /*
- * How many of the last steps are not needed because the path to there is known;
- * *node is where it leads. What is known of a path is its beginning, and it is
- * mostly all but the leaf.
+ * How many steps, from the leaf on, are new: the path to the step behind them is known,
+ * and *node is its node (0: none is known). Steps are leaf first, so what is known is
+ * the end of the list, mostly all but the leaf.
  */
 static size_t known_steps(const struct perf_script_chains *chains, uint32_t *node)
 {
 	const struct chain_step *steps = chains->steps;
-	size_t low = 0, high = chains->step_count; /* low .. high: the longest known path begins */
+	size_t low = 0, high = chains->step_count; /* the first known step is among them */
 	size_t probe = 0;
 	*node = 0;
 	while (low < high) {
@@ -207,7 +207,7 @@ int perf_script_chains_node(struct perf_script_chains *chains, uint32_t *node)
 		chains->steps[i].path = path;
 	}
 	for (size_t i = known_steps(chains, node); i-- > 0;)
-		if (new_step(chains, &chains->steps[i], node) < 0)
+		if (add_step(chains, &chains->steps[i], node) < 0)
 			return -ENOMEM;
 	perf_script_chains_drop(chains);
 	return 0;

@@ -1,8 +1,7 @@
 /*
  * perf_script_chains - the call chains in the text of `perf script`, line by line,
- * as nodes of a profile. Of a chain, the part that was there before costs a hash
- * of its lines and a few looks into a table. Memory grows with distinct chains
- * and lines.
+ * as nodes of a profile. The part of a chain that an earlier chain had costs a hash of
+ * its lines and a few look-ups in a table. Memory grows with distinct chains and lines.
  */
 #pragma once
 
@@ -21,7 +20,7 @@ struct profile_frame;
 
 struct perf_script_chains {
 	struct profile *profile; /* borrowed; the rest begins as zero */
-	bool trailing;		 /* behind the frames of a chain were lines that are none */
+	bool trailing;		 /* some chain had lines that are no frames */
 	/* private */
 	struct known_text dsos, line_texts;
 	uint32_t *images;	  /* by number of the DSO */
@@ -30,7 +29,7 @@ struct perf_script_chains {
 	struct profile_frame *frames;
 	size_t frame_count, frame_capacity;
 	struct path_nodes paths; /* of lines */
-	/* the chain that is read */
+	/* of the chain that is read */
 	struct buffer text;
 	struct chain_step *steps;
 	size_t step_count, step_capacity;
@@ -39,7 +38,8 @@ struct perf_script_chains {
 void perf_script_chains_release(struct perf_script_chains *chains);
 /* The next line of the chain that is read. 0; -E2BIG when the chain is longer than any; -ENOMEM. */
 int perf_script_chains_add(struct perf_script_chains *chains, struct span line);
-/* Its end: *node is its leaf's, 0 without any frame. The next line begins another. 0 or -ENOMEM. */
+/* The end of the chain: stores its leaf's node, 0 without any frame. The next line begins another.
+ * 0 or -ENOMEM. */
 int perf_script_chains_node(struct perf_script_chains *chains, uint32_t *node);
 /* Forgets the lines of the chain that is read. */
 void perf_script_chains_drop(struct perf_script_chains *chains);

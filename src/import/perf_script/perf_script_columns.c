@@ -34,7 +34,7 @@ static bool is_most(const struct shares *shares)
 
 /* ---- a time or an event begins a sample */
 
-/* Brackets end lines of much text; files are told by their paths. */
+/* Brackets end lines of many texts; DSOs begin in one of these ways. */
 static bool is_dso(struct span dso)
 {
 	static const char *const starts[] = { "/", "[", "inlined", "bpf_", "anon" };
@@ -49,7 +49,7 @@ static bool is_frame(struct span line, const struct perf_script_frame *frame)
 	return perf_script_is_chain_frame(line) || (frame->dso.data && is_dso(frame->dso));
 }
 
-/* A word that ends in a colon is in much text, and so are brackets at a line's end. */
+/* Words that end in a colon, and brackets at a line's end, are in many texts. */
 static bool is_place(const struct perf_script_sample *sample)
 {
 	struct perf_script_frame leaf;
@@ -108,7 +108,7 @@ static bool has_words(struct span text)
 
 /* ---- chains between blank lines */
 
-static enum perf_script_layout chains(struct span text)
+static enum perf_script_layout find_chains(struct span text)
 {
 	struct shares shares = { 0 };
 	struct span line;
@@ -166,7 +166,7 @@ enum perf_script_layout perf_script_layout(struct span head)
 {
 	if (has_words(head))
 		return PERF_SCRIPT_WORDS;
-	enum perf_script_layout layout = chains(head);
+	enum perf_script_layout layout = find_chains(head);
 	if (layout == PERF_SCRIPT_NONE && has_lines(head))
 		layout = PERF_SCRIPT_LINES;
 	return layout;

@@ -1,6 +1,6 @@
 /*
  * perf_script_columns - whether a text is what `perf script` prints, and which
- * lines begin its samples; that depends on what it was asked for (-F).
+ * lines begin its samples, which depends on the fields that perf was to print (-F).
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 enum perf_script_layout {
 	PERF_SCRIPT_NONE,  /* it is not perf's */
 	PERF_SCRIPT_WORDS, /* a sample begins with a line that has a time or an event */
-	/* neither was asked for: */
+	/* without time and event: */
 	PERF_SCRIPT_CHAINS, /* a sample is a line of any columns, a chain, and a blank line */
-	PERF_SCRIPT_BARE,   /* the same where no column at all was asked for: that line is blank */
+	PERF_SCRIPT_BARE,   /* the same without any column: that line is blank */
 	PERF_SCRIPT_LINES,  /* a sample is a line that ends in a place */
 };
 

@@ -66,7 +66,7 @@ bool perf_script_parse_frame(const char *line, size_t size, struct perf_script_f
 	return take_place(scan, out) && out->dso.data && out->name.size;
 }
 
-/* A place at the end of the line, told by its DSO. */
+/* A place at the end of the line, recognised by its DSO. */
 static bool parse_leaf_of_dso(struct span rest, struct perf_script_frame *out)
 {
 	const char *start = rest.data;
@@ -120,7 +120,7 @@ static bool take_aligned_address(struct scan *scan, size_t *columns)
 	return false;
 }
 
-/* The DSO behind a name, wherever the line ends: what it is tells its first character. */
+/* The DSO behind a name, wherever the line ends, recognised by its first character. */
 static bool find_dso(const struct scan *scan, struct span *dso)
 {
 	const char *at = scan->at;

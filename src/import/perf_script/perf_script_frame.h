@@ -27,7 +27,7 @@ bool perf_script_parse_frame(const char *line, size_t size, struct perf_script_f
 /*
  * The place that a sample without call chain has on its line, behind fields like
  * addresses, data sources and weights, and before others like its instruction's
- * bytes. Without a DSO it is told by the 16 columns that perf gives an address.
+ * bytes. Without a DSO it is recognised by the 16 columns that perf gives an address.
  * False when there is none.
  */
 bool perf_script_parse_leaf(struct span fields, struct perf_script_frame *out);
@@ -35,7 +35,7 @@ bool perf_script_parse_leaf(struct span fields, struct perf_script_frame *out);
 /* What stands before a place on its line: of an address without name and DSO it says how many
  * blanks it has to have. */
 enum perf_script_before { PERF_SCRIPT_BEFORE_NOTHING, PERF_SCRIPT_BEFORE_COLUMNS };
-/* The same of a place that is told by the columns of its address alone. */
+/* The same of a place that is recognised by the columns of its address alone. */
 bool perf_script_parse_aligned_leaf(struct span fields, enum perf_script_before before,
 				    struct perf_script_frame *out);
 

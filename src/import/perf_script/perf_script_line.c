@@ -12,8 +12,8 @@
 #define SMALL_NUMBER   0xffff  /* no code lies that low */
 #define COMM_BYTES     15      /* that the kernel keeps */
 #define COMM_LIMIT     256     /* bytes in which the command's name ends; the kernel's have 15 */
-#define COMM_WORDS                                                                                 \
-	16 /* that it has at most; in 15 bytes there are 8. Behind each, all is read anew */
+/* Words of a command's name, of which 15 bytes hold 8; the line is read again behind each. */
+#define COMM_WORDS 16
 
 static bool is_digit(char c)
 {
@@ -137,7 +137,8 @@ static bool begins_with(const struct scan *scan, const char *text)
 	return (size_t)(scan->end - scan->at) >= size && memcmp(scan->at, text, size) == 0;
 }
 
-/* A number that perf wrote to the right in so many columns, behind the blank that ends another. */
+/* Whether a number is right-aligned in at least so many columns, as perf writes it behind a blank.
+ */
 static bool is_number_of(struct scan scan, const char *line, ptrdiff_t columns)
 {
 	uint64_t number;
@@ -149,7 +150,7 @@ static bool is_number_of(struct scan scan, const char *line, ptrdiff_t columns)
 	return digits_take(&scan.at, scan.end, 10, &number) && scan.at - from >= columns;
 }
 
-/* A number that no thread has, or in the columns of a period, where the TID could be. */
+/* Whether a number where the TID could be is a period: too large, or in a period's columns. */
 static bool is_period(struct scan scan, const char *line)
 {
 	struct scan number = scan;
@@ -159,7 +160,7 @@ static bool is_period(struct scan scan, const char *line)
 	       (value > MOST_THREADS || is_number_of(scan, line, PERIOD_COLUMNS));
 }
 
-/* A number to the right of more columns than a period is given: an address without a letter. */
+/* Whether a number has more columns than a period: it is an address without letters. */
 static bool is_wide_number(struct scan scan, const char *line)
 {
 	bool wide = is_number_of(scan, line, PERIOD_COLUMNS + 1);
@@ -167,7 +168,7 @@ static bool is_wide_number(struct scan scan, const char *line)
 	return wide && scan.at - line >= 2 && scan_is_blank(scan.at[-2]);
 }
 
-/* What is left of a line, with the blanks before it down to `start`. */
+/* Stores the rest of a line: trimmed, and with the blanks before it from `start` on. */
 static void take_rest(const struct scan *scan, const char *start, struct perf_script_sample *out)
 {
 	const char *from = scan->at;
@@ -177,7 +178,7 @@ static void take_rest(const struct scan *scan, const char *start, struct perf_sc
 	out->fields = (struct span){ from, (size_t)(scan->end - from) };
 }
 
-/* All behind the thread. A time or an event tells a sample from other text. */
+/* All columns behind the thread. Without a time or an event it is no sample. */
 static bool take_columns(struct scan scan, struct perf_script_sample *out)
 {
 	const char *start = scan.at;
@@ -215,7 +216,7 @@ static bool take_columns(struct scan scan, struct perf_script_sample *out)
 	return true;
 }
 
-/* A word that ends in a colon is in much text; what follows an event is a place, or a chain. */
+/* Words that end in a colon are in many texts; what follows an event is a place, or a chain. */
 static bool is_plain_sample(const struct perf_script_sample *sample)
 {
 	struct perf_script_frame leaf;
@@ -253,7 +254,8 @@ bool perf_script_parse_sample(const char *line, size_t size, struct perf_script_
 			return true;
 		}
 	}
-	/* without a thread: the first columns that are some; without a command, all are */
+	/* without a thread: columns from the start of the line, or behind the first words for which
+	   that works */
 	scan.at = start;
 	out->pid = out->tid = OPTIONAL_ABSENT;
 	if (take_columns(scan, out) && out->event.size && (out->timed || out->period) &&
@@ -276,7 +278,7 @@ bool perf_script_parse_sample(const char *line, size_t size, struct perf_script_
 
 /* ---- lines without time and event */
 
-/* Up to five letters, as skip_misc() has them, whatever follows. */
+/* As skip_misc(), whatever follows. */
 static void skip_letters(struct scan *scan)
 {
 	struct scan begin = *scan;
@@ -289,7 +291,7 @@ static void skip_letters(struct scan *scan)
 	scan_skip_blanks(scan);
 }
 
-/* The columns behind a command's name. How many bytes they are. */
+/* Reads the columns behind a command's name. Returns how many bytes they take. */
 static size_t take_any_columns(struct scan scan, const char *line, struct perf_script_sample *out)
 {
 	const char *start = scan.at;
@@ -313,7 +315,7 @@ static size_t take_any_columns(struct scan scan, const char *line, struct perf_s
 	return (size_t)(next.at - start);
 }
 
-/* Either to the end of the line (NULL), or to a place at its end. */
+/* Reads a line whose columns go to its end (`leaf` NULL), or to a place at its end. */
 static bool parse_bare(struct span line, struct perf_script_frame *leaf,
 		       struct perf_script_sample *out)
 {

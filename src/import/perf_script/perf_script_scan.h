@@ -1,6 +1,6 @@
 /*
- * perf_script_scan - the words of a line of `perf script`, front to back. What takes
- * something takes nothing where it is not there, and returns false.
+ * perf_script_scan - the words of a line of `perf script`, front to back. A function that
+ * does not find what it looks for returns false and leaves the scan where it is.
  */
 #pragma once
 

@@ -40,7 +40,7 @@ struct pmcstat {
 	struct profile *profile;
 	struct bad_lines bad;
 	uint32_t event;	  /* of the section; 0 before the first */
-	uint64_t section; /* samples that its heading tells */
+	uint64_t section; /* samples, by its heading */
 	uint64_t listed;  /* of them, those of its outermost lines */
 	uint64_t samples, unlisted;
 	bool too_many; /* callers have more samples than what they call */
@@ -149,7 +149,7 @@ static struct cell cell_of(uint64_t samples)
 	return (struct cell){ samples, samples, samples };
 }
 
-/* Chains that end at the last step: the callers come first in a profile. */
+/* Adds samples whose chain ends at the last step. Profiles have callers first. */
 static int add_chain(struct pmcstat *pmcstat, uint64_t samples)
 {
 	const struct cell cell = cell_of(samples);
@@ -178,7 +178,7 @@ static int end_steps(struct pmcstat *pmcstat, size_t depth)
 	return 0;
 }
 
-/* Samples of which the heading tells and no line are of the counter, but of no known place. */
+/* Samples of the heading that no line has are of the counter, at an unknown place. */
 static int end_section(struct pmcstat *pmcstat)
 {
 	if (end_steps(pmcstat, 0) < 0)
@@ -204,7 +204,7 @@ static int out_of_memory(struct pmcstat *pmcstat, struct error *err)
 }
 
 /* Totals stay below 2^64, so no cell can pass it. */
-static int count(struct pmcstat *pmcstat, uint64_t samples, struct error *err)
+static int count_samples(struct pmcstat *pmcstat, uint64_t samples, struct error *err)
 {
 	if (__builtin_add_overflow(pmcstat->samples, samples, &pmcstat->samples))
 		return error_set(err, -EOVERFLOW, "line %" PRIu64 ": the samples pass 64 bits",
@@ -226,11 +226,11 @@ static int begin_section(struct pmcstat *pmcstat, struct span name, uint64_t sam
 		return out_of_memory(pmcstat, err);
 	pmcstat->section = samples;
 	pmcstat->listed = 0;
-	return count(pmcstat, samples, err);
+	return count_samples(pmcstat, samples, err);
 }
 
-/* A line's samples are among those of the line that it called, or of the heading, or else they are
- * more than were counted so far. */
+/* A line's samples are part of those of the line that it calls, or of the heading. Where they add
+ * up to more than that, the rest was not counted yet. */
 static int count_line(struct pmcstat *pmcstat, const struct chain_line *line, struct error *err)
 {
 	struct step *called = pmcstat->depth ? &pmcstat->path[pmcstat->depth - 1] : NULL;
@@ -238,8 +238,8 @@ static int count_line(struct pmcstat *pmcstat, const struct chain_line *line, st
 	uint64_t bound = called ? called->samples : pmcstat->section;
 	uint64_t before = *sum > bound ? *sum : bound;
 	if (__builtin_add_overflow(*sum, line->samples, sum))
-		return count(pmcstat, UINT64_MAX, err);
-	return *sum > before ? count(pmcstat, *sum - before, err) : 0;
+		return count_samples(pmcstat, UINT64_MAX, err);
+	return *sum > before ? count_samples(pmcstat, *sum - before, err) : 0;
 }
 
 static int add_step(struct pmcstat *pmcstat, const struct chain_line *line, struct error *err)
@@ -303,19 +303,19 @@ static int pmcstat_feed(void *reader, const void *bytes, size_t size, struct err
 	return text_lines_feed(&pmcstat->lines, bytes, size, err);
 }
 
-static void tell(const struct pmcstat *pmcstat)
+static void report(const struct pmcstat *pmcstat)
 {
-	bad_lines_tell(&pmcstat->bad, pmcstat->options, pmcstat->lines.number,
-		       "are of no call chain");
+	bad_lines_report(&pmcstat->bad, pmcstat->options, pmcstat->lines.number,
+			 "are of no call chain");
 	if (pmcstat->lines.unended)
-		import_tell_unended(pmcstat->options);
+		import_report_unended(pmcstat->options);
 	if (pmcstat->unlisted)
-		import_tell(pmcstat->options, IMPORT_WARNING,
-			    "%" PRIu64 " of %" PRIu64 " samples are in no call chain of the text",
-			    pmcstat->unlisted, pmcstat->samples);
+		import_report(pmcstat->options, IMPORT_WARNING,
+			      "%" PRIu64 " of %" PRIu64 " samples are in no call chain of the text",
+			      pmcstat->unlisted, pmcstat->samples);
 	if (pmcstat->too_many)
-		import_tell(pmcstat->options, IMPORT_WARNING,
-			    "some counts are less than those of the callers below them");
+		import_report(pmcstat->options, IMPORT_WARNING,
+			      "some counts are less than those of the callers below them");
 }
 
 static int pmcstat_finish(void *reader, struct profile **out, struct error *err)
@@ -331,7 +331,7 @@ static int pmcstat_finish(void *reader, struct profile **out, struct error *err)
 				 pmcstat->lines.number);
 	if (end_section(pmcstat) < 0 || profile_add_source(pmcstat->profile, &source) < 0)
 		return out_of_memory(pmcstat, err);
-	tell(pmcstat);
+	report(pmcstat);
 	*out = pmcstat->profile;
 	pmcstat->profile = NULL; /* the caller's from here on */
 	return 0;

@@ -25,7 +25,7 @@ struct pprof_reader {
 	const struct import_options *options;
 	struct buffer bytes;
 	size_t good;  /* bytes that are whole fields */
-	bool stopped; /* at a fault in them, with --force */
+	bool stopped; /* at a fault in them, with options->force */
 	struct profile *profile;
 	struct pprof_places places;
 	struct pprof_events events;
@@ -35,8 +35,8 @@ struct pprof_reader {
 	struct pprof_value_type period_type;
 	uint64_t period;
 	uint64_t drop, keep; /* texts */
-	size_t samples;	     /* that were taken */
-	uint64_t frames;     /* of them all */
+	size_t samples;	     /* that were read */
+	uint64_t frames;     /* of all of them */
 };
 
 static void reader_close(void *context)
@@ -82,7 +82,7 @@ static void find_end(struct pprof_reader *reader)
 		reader->good = cursor.at;
 }
 
-/* Unless reading has stopped before that. */
+/* Reports a file that does not end with a whole field, unless reading has stopped before. */
 static int check_end(const struct pprof_reader *reader, struct error *err)
 {
 	if (reader->good == reader->bytes.size || reader->stopped)
@@ -99,7 +99,7 @@ static int damaged(const struct pprof_reader *reader, struct span message, struc
 			 (size_t)((const uint8_t *)message.data - reader->bytes.data), what);
 }
 
-/* ---- what is not samples */
+/* ---- everything but samples */
 
 static int take_type(struct pprof_reader *reader, struct span message, struct error *err)
 {
@@ -186,7 +186,7 @@ static int add_stack(struct pprof_reader *reader, struct span message, uint32_t 
 		if (count)
 			*leaf = frames[count - 1];
 	}
-	reader->frames += depth; /* a location of two bytes may be 64 of them, in each sample */
+	reader->frames += depth; /* two bytes of a sample may be a location of 64 frames */
 	return budget_check_frames(reader->frames, err);
 }
 
@@ -300,7 +300,7 @@ static int take_comment(void *context, uint64_t number)
 	return 0;
 }
 
-/* What the profile says of itself, as labels in the order of their names. */
+/* The profile's comments and filters, as labels in the order of their names. */
 static void append_labels(struct pprof_reader *reader, struct buffer *out)
 {
 	struct cursor cursor = cursor_of(reader->bytes.data, reader->good);
@@ -313,9 +313,10 @@ static void append_labels(struct pprof_reader *reader, struct buffer *out)
 	if (pprof_text(&reader->places, reader->drop, &text))
 		append_label(out, "drop_frames", text);
 	if (text.size)
-		import_tell(reader->options, IMPORT_NOTE,
-			    "the profile asks to leave out frames that match '%.*s'; they are kept",
-			    (int)text.size, (const char *)text.data);
+		import_report(
+			reader->options, IMPORT_NOTE,
+			"the profile asks to leave out frames that match '%.*s'; they are kept",
+			(int)text.size, (const char *)text.data);
 	if (pprof_text(&reader->places, reader->keep, &text))
 		append_label(out, "keep_frames", text);
 }
@@ -333,18 +334,18 @@ static int add_source(struct pprof_reader *reader)
 	return buffer_failed(&labels) ? -ENOMEM : profile_add_source(reader->profile, &source);
 }
 
-static void tell_losses(const struct pprof_reader *reader)
+static void report_losses(const struct pprof_reader *reader)
 {
 	const struct pprof_places *places = &reader->places;
 	if (places->skipped)
-		import_tell(reader->options, IMPORT_WARNING,
-			    "%zu damaged functions, mappings or locations are left out",
-			    places->skipped);
+		import_report(reader->options, IMPORT_WARNING,
+			      "%zu damaged functions, mappings or locations are left out",
+			      places->skipped);
 	if (places->dangling)
-		import_tell(reader->options, IMPORT_WARNING,
-			    "%zu references to texts, functions, mappings or locations that are "
-			    "not there are left out",
-			    places->dangling);
+		import_report(reader->options, IMPORT_WARNING,
+			      "%zu references to texts, functions, mappings or locations that are "
+			      "not there are left out",
+			      places->dangling);
 }
 
 static int reader_finish(void *context, struct profile **out, struct error *err)
@@ -369,7 +370,7 @@ static int reader_finish(void *context, struct profile **out, struct error *err)
 		ret = take_samples(reader, err);
 	if (ret == 0)
 		ret = check_end(reader, err);
-	tell_losses(reader);
+	report_losses(reader);
 	if (ret == 0 && reader->samples == 0)
 		ret = error_set(err, -ENODATA, "the profile has no sample");
 	if (ret == 0)

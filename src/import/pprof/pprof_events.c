@@ -52,7 +52,7 @@ static bool counts_samples(const struct pprof_column *column)
 	       (is_text(column->type, "samples") || is_text(column->type, "sample"));
 }
 
-/* The column whose samples are in column `of`, or -1. */
+/* The column that stands for the samples in column `of`, or -1. */
 static int column_sampled_by(const struct pprof_events *events, size_t of,
 			     const struct pprof_period *period)
 {

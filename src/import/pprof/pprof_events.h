@@ -14,11 +14,11 @@
 
 struct pprof_column {
 	struct span type, unit; /* as in the file */
-	uint32_t event;		/* in the profile; 0: it gives another one's samples */
+	uint32_t event;		/* in the profile; 0: it counts another column's samples */
 	int samples;		/* column of its samples, itself when it counts them; -1: none */
 	uint64_t factor;	/* of its values: times become ns */
-	uint64_t total;		/* of the cells that were made of it, and their samples */
-	uint64_t total_samples;
+	uint64_t total;		/* of the estimates of all its cells */
+	uint64_t total_samples; /* of those cells */
 };
 
 struct pprof_events {
@@ -26,7 +26,7 @@ struct pprof_events {
 	size_t count;
 };
 
-/* What the samples are taken by; empty: not known. */
+/* What the profiler took a sample every `period` of; empty: not known. */
 struct pprof_period {
 	struct span type, unit;
 	uint64_t period; /* 0: not known */

@@ -12,7 +12,7 @@
 #include "import/pprof/pprof_wire.h"
 #include "profile/profile.h"
 
-/* What a label says, texts by their numbers in the profile, and the line that it is. */
+/* A label, texts by their numbers in the profile, and the line that it is written as. */
 struct pprof_known_label {
 	uint32_t key, text, unit; /* 0: empty */
 	uint32_t line;		  /* in `lines` */
@@ -40,7 +40,7 @@ void pprof_labels_release(struct pprof_labels *labels)
 
 /* ---- lines */
 
-/* The number of a text in which one line stays one line; 0 when it is empty. */
+/* The number of a text with blanks for its newlines; 0 when it is empty. */
 static int plain_text(struct pprof_labels *labels, struct pprof_places *places, uint64_t number,
 		      uint32_t *plain)
 {
@@ -86,7 +86,7 @@ static void append_plain(struct pprof_labels *labels, uint32_t text)
 		buffer_append(&labels->text, bytes.data, bytes.size);
 }
 
-/* The number of the line that a label is, by its words. */
+/* Writes the line "KEY=VALUE UNIT" of a label and stores its number. */
 static int write_line(struct pprof_labels *labels, const struct pprof_known_label *label,
 		      uint32_t *line)
 {
@@ -105,8 +105,8 @@ static int write_line(struct pprof_labels *labels, const struct pprof_known_labe
 	return buffer_failed(&labels->text) ? -ENOMEM : byte_pool_add(&labels->lines, text, line);
 }
 
-/* The same of a label as the file has it: what the texts are is looked at once for each of them,
- * since one may be long and of all samples. */
+/* The number of the line of a label as the file has it. Each text is read once: one may be long and
+ * in all samples. */
 static int line_of(struct pprof_labels *labels, struct pprof_places *places,
 		   const struct pprof_label *label, uint32_t *line)
 {
@@ -210,7 +210,7 @@ static int write_joined(struct pprof_labels *labels, uint32_t *id)
 					    : profile_add_bytes(labels->profile, text, id);
 }
 
-/* The number of what a sample's lines are together, which is written once for each set of them. */
+/* The number of a sample's lines as one text, which is written once for each set of lines. */
 static int join(struct pprof_labels *labels, uint32_t *id)
 {
 	uint32_t number;

@@ -22,13 +22,13 @@ struct pprof_labels {
 	struct profile *profile; /* borrowed */
 	struct number_map plain; /* texts without ends of lines, by their numbers in the file */
 	struct byte_pool lines;	 /* of all labels, each once */
-	struct pprof_known_label *known; /* which labels are which lines */
+	struct pprof_known_label *known; /* labels that were read, and the line that each is */
 	size_t known_count, known_capacity;
 	struct hash_index known_index;
 	uint32_t *list; /* the lines of one sample */
 	size_t count, capacity;
-	struct byte_pool lists; /* of lines: the numbers of each set that a sample had */
-	uint32_t *joined;	/* what these are as one text, by their number less one */
+	struct byte_pool lists; /* sets of lines that samples have: their numbers, sorted */
+	uint32_t *joined;	/* such a set as one text of the profile, by its number less one */
 	size_t joined_count, joined_capacity;
 	struct buffer text;
 };

@@ -10,8 +10,8 @@
 #include "import/code/mapped_image.h"
 #include "import/pprof/pprof_wire.h"
 
-#define MEMORY_TIMES 2		 /* tables may take so much of the file's size, */
-#define MEMORY_BYTES (32u << 20) /* and this besides */
+#define MEMORY_TIMES 2		 /* tables may take so many times the file's size, */
+#define MEMORY_BYTES (32u << 20) /* and so many bytes more */
 
 /* Each begins with its id. */
 struct pprof_named {
@@ -97,7 +97,7 @@ static int compare_ids(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Sorted; false when an id is there twice. Most files have them in order already. */
+/* Sorts by id; false when two are equal. Most files have them in order already. */
 static bool sort_by_id(void *list, size_t count, size_t size)
 {
 	bool sorted = true;
@@ -136,7 +136,8 @@ static int add_text(struct pprof_places *places, uint64_t number, uint32_t *id)
 	return pprof_text_id(places, number, id);
 }
 
-/* The name for people, and as it is: what is exported and imported again stays the same. */
+/* The name for people, or else the linker's, as it is: what is exported and imported again stays
+ * the same. */
 static int add_name(struct pprof_places *places, const struct pprof_function *function,
 		    uint32_t *id)
 {
@@ -164,7 +165,7 @@ static int read_function(struct pprof_places *places, struct span message, struc
 	return ret;
 }
 
-/* What a text says as a path. However many mappings have it, it is read once. */
+/* A text read as a path, once for all mappings that have it. */
 static int path_of(struct pprof_places *places, uint64_t number, struct mapped_path *path)
 {
 	struct mapped_path *read = number_map_find(&places->paths, number);
@@ -180,7 +181,7 @@ static int path_of(struct pprof_places *places, uint64_t number, struct mapped_p
 	return 0;
 }
 
-/* Likewise as a build-id. */
+/* A text read as a build-id, likewise. */
 static int build_of(struct pprof_places *places, uint64_t number, uint32_t *build)
 {
 	struct span text;
@@ -240,7 +241,8 @@ static int address_frame(struct pprof_places *places, const struct pprof_locatio
 	return ret;
 }
 
-/* Lines with what they stand for, innermost first. -EBADMSG for a function that is not there. */
+/* The lines of a location as frames, innermost first. 0, -EBADMSG for a function that is not there,
+ * or -ENOMEM. */
 static int read_lines(struct pprof_places *places, const struct pprof_location *location,
 		      struct code_frame *frames)
 {
@@ -279,8 +281,8 @@ static int add_chain(struct pprof_places *places, struct pprof_place *place,
 }
 
 /*
- * Functions as frames of their own, outermost first: where there is no address to say of that
- * they are inlined there, or where another location says otherwise of the same address.
+ * Adds functions as frames of their own, outermost first: where there is no address that they
+ * could be inlined at, or another location has other functions at the same address.
  */
 static int add_names(struct pprof_places *places, struct pprof_place *place, uint32_t image,
 		     const struct code_frame *frames, size_t count)

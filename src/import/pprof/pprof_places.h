@@ -5,8 +5,8 @@
  * without an address, one name a function.
  *
  * Messages come in any order, so all of them are read before samples are. Borrows
- * the file's bytes. With `lenient` what refers to nothing is unknown instead of a
- * fault, for files that were cut off.
+ * the file's bytes. With `lenient` a reference to what is not there is something unknown
+ * instead of a fault, for files that were cut off.
  */
 #pragma once
 
@@ -28,16 +28,17 @@ struct pprof_places {
 	struct span bytes;	 /* the whole file's */
 	bool lenient;
 	size_t skipped;	    /* damaged messages, when lenient */
-	size_t dangling;    /* what is spoken of and not there, when lenient */
+	size_t dangling;    /* references to what is not there, when lenient */
 	uint64_t *texts;    /* where each one's field begins */
-	uint32_t *text_ids; /* their numbers in the byte pool; 0: not asked for yet, or empty */
+	uint32_t *text_ids; /* their numbers in the byte pool; 0: not looked up yet, or empty */
 	size_t text_count;
 	struct pprof_named *functions; /* these three by id */
 	size_t function_count;
 	struct pprof_mapped *mappings;
 	size_t mapping_count;
-	struct number_map paths, builds; /* of mappings: what texts are as such, by their numbers */
-	struct arena read_paths;
+	struct number_map paths;  /* struct mapped_path of a text, by its number */
+	struct number_map builds; /* mapped_build_read() of a text, by its number */
+	struct arena read_paths;  /* where `paths` lie */
 	struct pprof_place *locations;
 	size_t location_count;
 	struct profile_frame *chains; /* frames of locations that are more than one */
@@ -62,7 +63,7 @@ bool pprof_text(const struct pprof_places *places, uint64_t number, struct span 
  * it, a text is read once. 0 or -ENOMEM. */
 int pprof_text_id(struct pprof_places *places, uint64_t number, uint32_t *id);
 
-/* For what is spoken of and not there: 0 and counted when lenient, or -EBADMSG. */
+/* For a reference to what is not there: 0 and counted when lenient, or -EBADMSG. */
 int pprof_dangling(struct pprof_places *places);
 
 /* The frames of a location, outermost first; NULL when there is no such location. */

@@ -55,7 +55,7 @@ struct pprof_line {
 
 struct pprof_location {
 	uint64_t id, mapping, address;
-	struct pprof_line lines[RECORD_MAX_DEPTH]; /* innermost first; of more the last ones */
+	struct pprof_line lines[RECORD_MAX_DEPTH]; /* innermost first; of more the outermost ones */
 	size_t line_count;
 };
 
@@ -72,8 +72,8 @@ struct pprof_label {
 	uint64_t key, text, number, unit; /* texts, but for `number` */
 };
 
-/* The next field of Profile. False at the end, and when it is none or of another type than that
- * field has: the cursor then has failed. Unknown fields are for the caller to skip. */
+/* The next field of Profile. False at the end, and, with the cursor failed, where there is none or
+ * it has another wire type than that field's. Unknown fields are for the caller to skip. */
 bool pprof_next_field(struct cursor *profile, struct protobuf_field *field);
 
 /* These return false when the bytes are no such message. */

@@ -14,13 +14,13 @@
 #define PIECE_BYTES (128u << 10)
 
 /* One file on its way to its reader. The first unpacked bytes wait in `head` until they are enough
- * to tell the format. */
+ * to recognise the format. */
 struct intake {
 	struct import_options options;
 	const struct importer *format;
 	void *reader;
 	struct buffer head;
-	bool stopped; /* at a fault, with --force */
+	bool stopped; /* at a fault of the packing, with options->force */
 };
 
 static void intake_release(struct intake *intake)
@@ -68,7 +68,7 @@ static int begin(struct intake *intake, const void *bytes, size_t size, struct e
 	return intake->format->feed(intake->reader, bytes, size, err);
 }
 
-static int take(void *context, const void *bytes, size_t size, struct error *err)
+static int take_unpacked(void *context, const void *bytes, size_t size, struct error *err)
 {
 	struct intake *intake = context;
 	if (intake->reader)
@@ -109,7 +109,7 @@ static int read_pieces(int fd, struct buffer *head, struct intake *intake,
 			budget_read(content);
 			budget_place("byte", at += size);
 			int ret = unpacker ? unpacker_feed(unpacker, bytes, size, err)
-					   : take(intake, bytes, size, err);
+					   : take_unpacked(intake, bytes, size, err);
 			if (intake->format)
 				budget_grant(content * intake->format->density);
 			if (ret < 0)
@@ -133,7 +133,7 @@ int import_read(int fd, struct buffer *head, const struct importer *format,
 	CLEANUP(unpacker_freep) struct unpacker *unpacker = NULL;
 	enum packing packing = packing_of(head->data, head->size);
 	struct error fault = { 0 }; /* always filled, unlike *err */
-	if (packing != PACKING_NONE && unpacker_new(packing, take, &intake, &unpacker) < 0)
+	if (packing != PACKING_NONE && unpacker_new(packing, take_unpacked, &intake, &unpacker) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	int ret = read_pieces(fd, head, &intake, unpacker, &fault);
 	if (ret == 0 && unpacker && !intake.stopped)

@@ -18,5 +18,5 @@ struct bad_lines {
 void bad_lines_add(struct bad_lines *bad, uint64_t number);
 /* "3 of 90 lines WHAT and are left out (line 4, 7, 12)", as a warning; nothing when there are none.
  */
-void bad_lines_tell(const struct bad_lines *bad, const struct import_options *options,
-		    uint64_t lines, const char *what);
+void bad_lines_report(const struct bad_lines *bad, const struct import_options *options,
+		      uint64_t lines, const char *what);

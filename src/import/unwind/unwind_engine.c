@@ -190,7 +190,7 @@ static uint64_t without_signature(const struct engine_space *space, uint64_t wor
 	return find_mapping(space, address - 1) ? address : word;
 }
 
-/* ---- What libdwfl asks */
+/* ---- Callbacks of libdwfl */
 
 static int find_elf(Dwfl_Module *module, void **user_data, const char *name, Dwarf_Addr base,
 		    char **file_name, Elf **elf)
@@ -305,7 +305,7 @@ static bool report_module(Dwfl *dwfl, const struct unwind_module *module)
 	return true;
 }
 
-/* Of the files that are there by now, in the order of their addresses. */
+/* Reports the files that were set so far, in the order of their addresses. 0 or -ENOMEM. */
 static int report_modules(struct unwind_engine *engine, struct engine_space *space, Dwfl *dwfl)
 {
 	int ret = 0;
@@ -414,7 +414,7 @@ static int on_frame(Dwfl_Frame *frame, void *context)
 	struct unwind_engine *engine = context;
 	Dwarf_Addr pc;
 	bool active;
-	/* to say whether a frame is active, libdwfl already looks for its caller */
+	/* to find whether a frame is active, libdwfl already looks for its caller */
 	engine->read_failed = engine->read_past_stack = false;
 	if (!dwfl_frame_pc(frame, &pc, &active)) {
 		engine->run.end = UNWIND_NO_RULE;
@@ -429,8 +429,8 @@ static void unwind(struct unwind_engine *engine)
 	run->count = 0;
 	int ret = dwfl_getthread_frames(engine->space->dwfl, THREAD, on_frame, engine);
 	if (ret == DWARF_CB_ABORT)
-		return; /* on_frame() said why */
-	/* libdwfl calls a caller whose address cannot be found the end of the stack. */
+		return; /* on_frame() has set run->end */
+	/* libdwfl ends a stack without an error where it cannot find the caller's address */
 	if (engine->read_past_stack)
 		run->end = UNWIND_STACK_CUT;
 	else if (engine->read_failed || ret != DWARF_CB_OK)

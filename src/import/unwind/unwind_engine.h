@@ -69,9 +69,9 @@ int unwind_engine_set_file(struct unwind_engine *engine, uint32_t number, int fd
 			   struct error *err);
 /*
  * What is mapped where in space `number`; a mapping's file 0 is no file. `machine` is
- * EM_X86_64, EM_386, EM_AARCH64 or EM_ARM. The list is copied and sorted by address, as an
- * address_space has it. Spaces come as 1, 2, ...; another 1 forgets them all. 0, -EINVAL or
- * -ENOMEM.
+ * EM_X86_64, EM_386, EM_AARCH64 or EM_ARM. The list, which is sorted by address as an
+ * address_space has it, is copied. Spaces come as 1, 2, ...; another 1 forgets them all. 0, -EINVAL
+ * or -ENOMEM.
  */
 int unwind_engine_set_space(struct unwind_engine *engine, uint32_t number, uint16_t machine,
 			    const struct mapping *list, size_t count);

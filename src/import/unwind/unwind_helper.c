@@ -28,8 +28,8 @@ static int set_space(struct unwind_engine *engine, const struct message *request
 	return ret < 0 ? error_set(err, ret, "cannot take the mappings: %s", strerror(-ret)) : 0;
 }
 
-static int run(struct unwind_engine *engine, const struct message *request, struct message *answer,
-	       struct error *err)
+static int run_stack(struct unwind_engine *engine, const struct message *request,
+		     struct message *answer, struct error *err)
 {
 	struct unwind_run_request wanted;
 	struct unwind_run found;
@@ -59,7 +59,7 @@ static int serve(void *context, const struct message *request, struct message *a
 	case UNWIND_SET_SPACE:
 		return set_space(engine, request, err);
 	case UNWIND_RUN:
-		return run(engine, request, answer, err);
+		return run_stack(engine, request, answer, err);
 	default:
 		return makes_no_sense(err);
 	}

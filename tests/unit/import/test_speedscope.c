@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "import/formats.h"
-#include "import/javascript/speedscope_number.h"
+#include "import/speedscope/speedscope_number.h"
 #include "support/imported.h"
 #include "unit/import/spelled.h"
 

@@ -1,6 +1,6 @@
 /*
  * cpu_profile - CPU profiles as gperftools and programs linked with its profiler
- * write them (import/javascript/cpu_profile_file.h). One event: CPU time, period by
+ * write them (import/gperftools/cpu_profile_file.h). One event: CPU time, period by
  * period. A sample's addresses but the first are return addresses.
  */
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/number_map.h"
 #include "import/code/code_lines.h"
-#include "import/javascript/cpu_profile_file.h"
-#include "import/javascript/cpu_profile_mappings.h"
+#include "import/gperftools/cpu_profile_file.h"
+#include "import/gperftools/cpu_profile_mappings.h"
 #include "import/formats.h"
 #include "import/code/mapped_image.h"
 #include "import/text/text_lines.h"
@@ -91,7 +91,7 @@ static uint64_t word(const struct cpu_reader *reader, size_t at)
 	return cpu_word_at(&reader->head.words, at);
 }
 
-/* Leaves out the handler's frames, then a leaf that the unwinder says a second time. */
+/* The sample's stack without the signal handler's frames. */
 static struct stack stack_of(const struct cpu_reader *reader, const struct cpu_sample *sample)
 {
 	size_t width = reader->head.words.width;
@@ -103,7 +103,7 @@ static struct stack stack_of(const struct cpu_reader *reader, const struct cpu_s
 	return stack;
 }
 
-/* Is there one address above nearly all leaves? *address is it. */
+/* Finds the address that is above nearly all leaves, if there is one. 0 or -EBADMSG. */
 static int find_handler(const struct cpu_reader *reader, uint64_t *address, bool *found)
 {
 	struct cpu_words words = reader->head.words;
@@ -141,10 +141,10 @@ static void find_handlers(struct cpu_reader *reader)
 		if (find_handler(reader, &address, &found) < 0 || !found)
 			return;
 		reader->handlers[reader->handler_count++] = address;
-		import_tell(reader->options, IMPORT_NOTE,
-			    "nearly all stacks have %#llx above the leaf: the signal handler, "
-			    "which is left out",
-			    (unsigned long long)address);
+		import_report(reader->options, IMPORT_NOTE,
+			      "nearly all stacks have %#llx above the leaf: the signal handler, "
+			      "which is left out",
+			      (unsigned long long)address);
 	}
 }
 
@@ -166,7 +166,7 @@ static int pass_samples(struct cpu_reader *reader, struct error *err)
 
 /* ---- mappings and names, which stay where they are in the bytes */
 
-/* What comes after the samples. */
+/* The text behind the samples. */
 static struct span text_behind(const struct cpu_reader *reader)
 {
 	return (struct span){ reader->head.words.start + reader->end,
@@ -177,8 +177,8 @@ static int take_mappings(struct cpu_reader *reader)
 {
 	int ret = cpu_mappings_read(&reader->mappings, text_behind(reader), reader->profile);
 	if (ret == 0 && reader->mappings.cut)
-		import_tell(reader->options, IMPORT_WARNING,
-			    "mappings beyond the first %u are left out", ADDRESS_SPACE_LIMIT);
+		import_report(reader->options, IMPORT_WARNING,
+			      "mappings beyond the first %u are left out", ADDRESS_SPACE_LIMIT);
 	return ret;
 }
 
@@ -246,7 +246,7 @@ static struct span names_of(const struct cpu_reader *reader, uint64_t address)
 
 #define NO_TEXT 1 /* is added: the map has no NULL */
 
-/* What was found out about an address before: its name, 0 for none. False: nothing yet. */
+/* Stores the name that was found for an address, 0 for none. False: it was not looked up yet. */
 static bool recall(const struct cpu_reader *reader, uint64_t address, uint32_t *name)
 {
 	const void *known = number_map_find(&reader->decoded, address);
@@ -254,13 +254,13 @@ static bool recall(const struct cpu_reader *reader, uint64_t address, uint32_t *
 	return known != NULL;
 }
 
-/* So that no line is read again for each frame that asks for it. */
+/* So that no line is read again for each frame with its address. */
 static int remember(struct cpu_reader *reader, uint64_t address, uint32_t name)
 {
 	return number_map_put(&reader->decoded, address, (void *)((uintptr_t)name + NO_TEXT));
 }
 
-/* Java's numbers stand for names and nothing else. */
+/* The frame of a number in Java's profiles, which stands for a name. */
 static int java_frame(struct cpu_reader *reader, uint64_t number, struct profile_frame *frame)
 {
 	*frame = (struct profile_frame){ .kind = FRAME_IP };
@@ -273,7 +273,7 @@ static int java_frame(struct cpu_reader *reader, uint64_t number, struct profile
 	return ret < 0 ? ret : remember(reader, number, frame->name);
 }
 
-/* Names the frame when there are names for the address; `looked_up` is what they go by. */
+/* Names the frame if the file has names for the address `looked_up`. */
 static int name_frame(struct cpu_reader *reader, uint64_t looked_up, struct profile_frame *frame)
 {
 	struct code_frame frames[RECORD_MAX_DEPTH];
@@ -409,7 +409,7 @@ static int reader_finish(void *context, struct profile **out, struct error *err)
 	if (ret < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	if (reader->end < reader->head.words.size && !span_ends_with(text_behind(reader), "\n"))
-		import_tell_unended(reader->options);
+		import_report_unended(reader->options);
 	*out = reader->profile;
 	reader->profile = NULL; /* the caller's from here on */
 	return 0;

@@ -1,4 +1,4 @@
-#include "import/javascript/cpu_profile_file.h"
+#include "import/gperftools/cpu_profile_file.h"
 
 #include <errno.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 #include "base/buffer.h"
 #include "base/json_read.h"
 #include "base/span.h"
-#include "import/javascript/speedscope_number.h"
+#include "import/speedscope/speedscope_number.h"
 
 struct error;
 struct profile;

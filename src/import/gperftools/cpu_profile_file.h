@@ -26,7 +26,7 @@ struct cpu_profile_head {
 	struct span symbols;	/* "ADDRESS NAME" lines; empty: none */
 	struct cpu_words words; /* at the first sample */
 	uint64_t period_us;
-	bool java; /* numbers of names instead of addresses */
+	bool java; /* "addresses" are numbers of names, which follow the samples */
 };
 
 struct cpu_sample {

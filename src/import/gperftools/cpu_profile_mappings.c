@@ -1,4 +1,4 @@
-#include "import/javascript/cpu_profile_mappings.h"
+#include "import/gperftools/cpu_profile_mappings.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "import/code/mapped_image.h"
-#include "import/javascript/cpu_profile_file.h"
+#include "import/gperftools/cpu_profile_file.h"
 #include "import/text/text_lines.h"
 
 struct cpu_variable { /* "build=/path": $build stands for the path */
@@ -36,7 +36,7 @@ static bool in_name(char c)
 	       c == '_';
 }
 
-/* What of the text may be a variable's name. */
+/* As much of a text's start as may be a variable's name. */
 static struct span name_at_start(struct span text)
 {
 	const char *start = text.data;
@@ -60,8 +60,8 @@ static struct cpu_variable *find_variable(const struct cpu_mappings *mappings, s
 	return position == HASH_INDEX_NONE ? NULL : &mappings->variables[position];
 }
 
-/* A later line counts. What is no path, or known to be too long for one, stands for nothing: the
- * value may be asked for by each mapping. */
+/* A later line replaces an earlier one. What is longer than any path is left out: each mapping may
+ * have it. */
 static int add_variable(struct cpu_mappings *mappings, struct span line)
 {
 	const char *text = line.data;
@@ -83,7 +83,7 @@ static int add_variable(struct cpu_mappings *mappings, struct span line)
 			      (uint32_t)mappings->variable_count++);
 }
 
-/* Appends a path in which "$build" at the start stands for what "build=..." said. */
+/* Appends a path, with the variable's value for a "$build" at its start. */
 static void append_path(const struct cpu_mappings *mappings, struct span path, struct buffer *out)
 {
 	const char *text = path.data;

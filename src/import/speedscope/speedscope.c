@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "import/formats.h"
-#include "import/javascript/speedscope_document.h"
+#include "import/speedscope/speedscope_document.h"
 #include "import/whole_file.h"
 #include "profile/profile.h"
 
@@ -76,7 +76,7 @@ static int out_of_memory(struct error *err)
 	return error_set(err, -ENOMEM, "out of memory");
 }
 
-/* ---- the scale of the values: decimals stay, unless they are of a time */
+/* ---- the scale of the values: they keep their decimals, but times become ns */
 
 struct frame_event {
 	bool opens, closes;
@@ -109,14 +109,14 @@ static bool read_event(struct speedscope_document *document, struct json_reader 
 	       event->frame < document->frame_count;
 }
 
-static void see_decimals(struct speedscope *reader, struct decimal number)
+static void note_decimals(struct speedscope *reader, struct decimal number)
 {
 	unsigned places = decimal_places(number);
 	if (places > reader->decimals)
 		reader->decimals = places;
 }
 
-static void see_weights(struct speedscope *reader, struct json_reader *json)
+static void note_weights(struct speedscope *reader, struct json_reader *json)
 {
 	bool some = false;
 	struct span text;
@@ -124,17 +124,17 @@ static void see_weights(struct speedscope *reader, struct json_reader *json)
 	json_enter(json, '[');
 	while (!json->fault && json_next(json, &some) && json_read_number(json, &text))
 		if (decimal_parse(text, &number))
-			see_decimals(reader, number);
+			note_decimals(reader, number);
 }
 
-static void see_events(struct speedscope *reader, struct json_reader *json)
+static void note_events(struct speedscope *reader, struct json_reader *json)
 {
 	bool some = false;
 	struct frame_event event;
 	json_enter(json, '[');
 	while (!json->fault && json_next(json, &some) &&
 	       read_event(&reader->document, json, &event))
-		see_decimals(reader, event.at);
+		note_decimals(reader, event.at);
 }
 
 /* The most decimals of all parts, as far as their sums fit. */
@@ -148,9 +148,9 @@ static void find_scale(struct speedscope *reader)
 		if (part->ns)
 			continue;
 		if (part->evented)
-			see_events(reader, &json);
+			note_events(reader, &json);
 		else
-			see_weights(reader, &json);
+			note_weights(reader, &json);
 		if (__builtin_add_overflow(end, part->end.whole, &end))
 			end = UINT64_MAX;
 	}
@@ -300,9 +300,9 @@ static int apply_event(struct speedscope *reader, const struct frame_event *even
 	return 0;
 }
 
-/* Between two events the time is the frame's that is open. */
-static int pass_time(struct speedscope *reader, struct decimal from, struct decimal to,
-		     struct json_reader *json, struct error *err)
+/* The time between two events belongs to the innermost frame that is open. */
+static int add_time(struct speedscope *reader, struct decimal from, struct decimal to,
+		    struct json_reader *json, struct error *err)
 {
 	struct decimal weight;
 	if (!reader->depth)
@@ -327,7 +327,7 @@ static int read_events(struct speedscope *reader, const struct speedscope_part *
 			return speedscope_damaged(
 				&json, err,
 				"the event has no type, no frame that is there, or no time");
-		int ret = pass_time(reader, last, event.at, &json, err);
+		int ret = add_time(reader, last, event.at, &json, err);
 		if (ret == 0)
 			ret = apply_event(reader, &event, &json, err);
 		if (ret < 0)
@@ -338,7 +338,7 @@ static int read_events(struct speedscope *reader, const struct speedscope_part *
 		return speedscope_damaged(&json, err, "");
 	struct decimal left;
 	if (decimal_subtract(part->end, last, &left))
-		return pass_time(reader, last, part->end, &json, err);
+		return add_time(reader, last, part->end, &json, err);
 	reader->endless += reader->depth > 0; /* there is no end to count to */
 	return 0;
 }
@@ -380,7 +380,7 @@ static int reader_finish(void *context, struct profile **out, struct error *err)
 	if (ret < 0)
 		return ret;
 	if (reader->endless)
-		import_tell(
+		import_report(
 			reader->options, IMPORT_WARNING,
 			"%zu of %zu profiles end before their last event, with frames still open: "
 			"what these took from there on is missing",

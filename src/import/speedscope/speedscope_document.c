@@ -1,4 +1,4 @@
-#include "import/javascript/speedscope_document.h"
+#include "import/speedscope/speedscope_document.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ int speedscope_damaged(const struct json_reader *json, struct error *err, const 
 			 json->at, json->fault ? json->fault : what);
 }
 
-/* The empty text is one too. */
+/* What a buffer holds; the empty text too has data. */
 static struct span text_of(const struct buffer *text)
 {
 	return text->size ? (struct span){ text->data, text->size } : span_of_text("");
@@ -115,7 +115,7 @@ static void take_unit(const struct speedscope_document *document, struct speedsc
 	part->bytes = speedscope_key_is(document, "bytes");
 }
 
-/* Keeps where an array starts, or what a plain member says. */
+/* Notes where an array starts, or the value of another member. */
 static int take_member(struct speedscope_document *document, struct json_reader *json,
 		       struct speedscope_part *part)
 {

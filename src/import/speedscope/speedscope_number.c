@@ -1,4 +1,4 @@
-#include "import/javascript/speedscope_number.h"
+#include "import/speedscope/speedscope_number.h"
 
 #include <stddef.h>
 

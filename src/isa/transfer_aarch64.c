@@ -35,7 +35,8 @@ static uint8_t rm(uint32_t word)
 	return (uint8_t)field(word, 16, 5);
 }
 
-static uint64_t zero_is_none(uint8_t reg)
+/* Bit of a register whose number 31 is the zero register. */
+static uint64_t general_bit(uint8_t reg)
 {
 	return reg == 31 ? 0 : BIT(reg);
 }
@@ -46,7 +47,7 @@ static void set(struct transfer *out, enum transfer_kind kind, uint8_t to)
 	out->to = to;
 }
 
-/* Of a 32-bit form. */
+/* A 32-bit form clears the upper half. */
 static uint64_t cut(uint64_t value, uint32_t word)
 {
 	return word >> 31 ? value : value & UINT32_MAX;
@@ -56,7 +57,7 @@ static void read_add_immediate(uint32_t word, struct transfer *out)
 {
 	uint64_t value = (uint64_t)field(word, 10, 12) << (field(word, 22, 1) ? 12 : 0);
 	bool subtracts = word & 0x40000000, flags = word & 0x20000000;
-	out->writes = flags ? zero_is_none(rd(word)) : BIT(rd(word));
+	out->writes = flags ? general_bit(rd(word)) : BIT(rd(word));
 	out->sets_flags = flags;
 	if (flags && subtracts) {
 		out->compares = true;
@@ -74,7 +75,7 @@ static void read_add_immediate(uint32_t word, struct transfer *out)
 static void read_add_register(uint32_t word, struct transfer *out)
 {
 	bool flags = word & 0x20000000, extended = word & 0x00200000;
-	out->writes = flags || !extended ? zero_is_none(rd(word)) : BIT(rd(word));
+	out->writes = flags || !extended ? general_bit(rd(word)) : BIT(rd(word));
 	out->sets_flags = flags;
 	if (!out->writes || (word & 0x40000000))
 		return;
@@ -92,7 +93,7 @@ static void read_add_register(uint32_t word, struct transfer *out)
 /* ORR with the zero register is mov; everything else only writes. */
 static void read_logical_register(uint32_t word, struct transfer *out)
 {
-	out->writes = zero_is_none(rd(word));
+	out->writes = general_bit(rd(word));
 	out->sets_flags = field(word, 29, 2) == 3;
 	if (field(word, 29, 2) == 1 && rn(word) == 31 && !field(word, 10, 6) &&
 	    !field(word, 21, 3) && rm(word) != 31 && out->writes) {
@@ -106,7 +107,7 @@ static void read_logical_immediate(uint32_t word, struct transfer *out)
 {
 	unsigned work = field(word, 29, 2), ones = field(word, 10, 6) + 1;
 	out->sets_flags = work == 3;
-	out->writes = work == 3 ? zero_is_none(rd(word)) : BIT(rd(word));
+	out->writes = work == 3 ? general_bit(rd(word)) : BIT(rd(word));
 	/* and with the lowest `ones` bits: no rotation, one element of 32 or 64 bits */
 	bool one_element = field(word, 22, 1) || !(word & 0x8000); /* N, or imms 0xxxxx */
 	if (work == 0 && one_element && !field(word, 16, 6) && ones < 32) {
@@ -119,7 +120,7 @@ static void read_bitfield(uint32_t word, struct transfer *out)
 {
 	unsigned immr = field(word, 16, 6), imms = field(word, 10, 6);
 	unsigned width = word >> 31 ? 64 : 32;
-	out->writes = zero_is_none(rd(word));
+	out->writes = general_bit(rd(word));
 	unsigned work = field(word, 29, 2);
 	if (!out->writes || work == 1 || work == 3)
 		return;
@@ -140,7 +141,7 @@ static void read_bitfield(uint32_t word, struct transfer *out)
 static void read_move_wide(uint32_t word, struct transfer *out)
 {
 	uint64_t value = (uint64_t)field(word, 5, 16) << (field(word, 21, 2) * 16);
-	out->writes = zero_is_none(rd(word));
+	out->writes = general_bit(rd(word));
 	unsigned work = field(word, 29, 2);
 	if (!out->writes || work == 1)
 		return;
@@ -159,7 +160,7 @@ static void read_immediate(uint32_t word, uint64_t vaddr, struct transfer *out)
 	case 0:
 	case 1: { /* ADR, ADRP */
 		uint64_t offset = sign_extend(field(word, 5, 19) << 2 | field(word, 29, 2), 21);
-		out->writes = zero_is_none(rd(word));
+		out->writes = general_bit(rd(word));
 		if (!out->writes)
 			return;
 		set(out, TRANSFER_CONSTANT, rd(word));
@@ -183,7 +184,7 @@ static void read_immediate(uint32_t word, uint64_t vaddr, struct transfer *out)
 		read_bitfield(word, out);
 		return;
 	}
-	out->writes = zero_is_none(rd(word));
+	out->writes = general_bit(rd(word));
 }
 
 static void read_branch(uint32_t word, struct transfer *out)
@@ -210,7 +211,7 @@ static void read_branch(uint32_t word, struct transfer *out)
 	} else if ((word & 0xfff80000) == 0xd5080000) { /* SYS: DC ZVA */
 		out->writes = TRANSFER_WRITES_MEMORY;
 	} else if ((word & 0xfff00000) == 0xd5300000) { /* MRS */
-		out->writes = zero_is_none(rd(word));
+		out->writes = general_bit(rd(word));
 	}
 }
 
@@ -222,7 +223,7 @@ static void read_load_pair(uint32_t word, struct transfer *out)
 	if (!loads)
 		out->writes |= TRANSFER_WRITES_MEMORY;
 	else if (!vector)
-		out->writes |= zero_is_none(rd(word)) | zero_is_none((uint8_t)field(word, 10, 5));
+		out->writes |= general_bit(rd(word)) | general_bit((uint8_t)field(word, 10, 5));
 }
 
 static void read_load_single(uint32_t word, struct transfer *out)
@@ -234,7 +235,7 @@ static void read_load_single(uint32_t word, struct transfer *out)
 	if (unscaled && !by_register && (index_kind & 1)) /* writes back */
 		out->writes |= BIT(rn(word));
 	if (by_register && index_kind != 2) { /* atomics, pointer-authenticated loads */
-		out->writes |= zero_is_none(rd(word)) | BIT(rn(word)) | TRANSFER_WRITES_MEMORY;
+		out->writes |= general_bit(rd(word)) | BIT(rn(word)) | TRANSFER_WRITES_MEMORY;
 		return;
 	}
 	if (vector) {
@@ -245,7 +246,7 @@ static void read_load_single(uint32_t word, struct transfer *out)
 	if (work == 0)
 		out->writes |= TRANSFER_WRITES_MEMORY;
 	else if (!prefetches)
-		out->writes |= zero_is_none(rd(word));
+		out->writes |= general_bit(rd(word));
 	if (prefetches || rd(word) == 31 || (unscaled && !by_register && index_kind))
 		return;
 	out->has_memory = true;
@@ -274,7 +275,7 @@ static void read_memory(uint32_t word, uint64_t vaddr, struct transfer *out)
 		bool vector = word & 0x04000000, prefetches = word >> 30 == 3;
 		if (vector || prefetches)
 			return;
-		out->writes = zero_is_none(rd(word));
+		out->writes = general_bit(rd(word));
 		if (!out->writes)
 			return;
 		set(out, TRANSFER_LOAD, rd(word));
@@ -293,11 +294,11 @@ static void read_memory(uint32_t word, uint64_t vaddr, struct transfer *out)
 		if (structure || copies)
 			out->writes |= BIT(rn(word));
 		if ((word & 0xbfa07c00) == 0x08207c00) /* CASP */
-			out->writes |= zero_is_none((uint8_t)(rm(word) | 1));
+			out->writes |= general_bit((uint8_t)(rm(word) | 1));
 		if (!structure)
-			out->writes |= zero_is_none(rd(word)) |
-				       zero_is_none((uint8_t)field(word, 10, 5)) |
-				       zero_is_none(rm(word));
+			out->writes |= general_bit(rd(word)) |
+				       general_bit((uint8_t)field(word, 10, 5)) |
+				       general_bit(rm(word));
 	}
 }
 
@@ -308,7 +309,7 @@ static void read_vector(uint32_t word, struct transfer *out)
 	bool fixed = (word & 0x5f200000) == 0x1e000000;
 	bool moves = (word & 0xbfe0dc00) == 0x0e001c00 || (word & 0xbfe0fc00) == 0x0e002c00;
 	if (converts || fixed || moves)
-		out->writes = zero_is_none(rd(word));
+		out->writes = general_bit(rd(word));
 	out->sets_flags = (word & 0xff203c00) == 0x1e202000 || (word & 0xff200c00) == 0x1e200400;
 }
 
@@ -327,7 +328,7 @@ void transfer_read_aarch64(uint32_t word, uint64_t vaddr, struct transfer *out)
 		else if ((word & 0x1f000000) == 0x0a000000)
 			read_logical_register(word, out);
 		else {
-			out->writes = zero_is_none(rd(word));
+			out->writes = general_bit(rd(word));
 			/* CCMP, CCMN, ADDS with carry */
 			out->sets_flags = (word & 0x3fe00000) == 0x3a400000 || (word & 0x20000000);
 		}

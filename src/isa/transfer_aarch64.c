@@ -2,23 +2,13 @@
  * AArch64, A64 encodings of the Arm ARM (DDI 0487) C4.1. Of register 31 only the
  * stack pointer counts; the zero register reads as a constant and is not written.
  */
+#include "isa/aarch64_word.h"
 #include "isa/transfer.h"
 
 #define SP	 31
 #define BIT(reg) (UINT64_C(1) << (reg))
 /* AAPCS64: x0 to x18 and x30 are the callee's. */
 #define CALL_WRITES (UINT64_C(0x4007ffff) | TRANSFER_WRITES_MEMORY | TRANSFER_CALLS)
-
-static uint32_t field(uint32_t word, unsigned low, unsigned bits)
-{
-	return (word >> low) & ((1u << bits) - 1);
-}
-
-static uint64_t sign_extend(uint64_t value, unsigned bits)
-{
-	uint64_t sign = UINT64_C(1) << (bits - 1);
-	return (value ^ sign) - sign;
-}
 
 static uint8_t rd(uint32_t word)
 {
@@ -27,12 +17,12 @@ static uint8_t rd(uint32_t word)
 
 static uint8_t rn(uint32_t word)
 {
-	return (uint8_t)field(word, 5, 5);
+	return (uint8_t)word_bits(word, 5, 5);
 }
 
 static uint8_t rm(uint32_t word)
 {
-	return (uint8_t)field(word, 16, 5);
+	return (uint8_t)word_bits(word, 16, 5);
 }
 
 /* Bit of a register whose number 31 is the zero register. */
@@ -55,7 +45,7 @@ static uint64_t cut(uint64_t value, uint32_t word)
 
 static void read_add_immediate(uint32_t word, struct transfer *out)
 {
-	uint64_t value = (uint64_t)field(word, 10, 12) << (field(word, 22, 1) ? 12 : 0);
+	uint64_t value = (uint64_t)word_bits(word, 10, 12) << (word_bits(word, 22, 1) ? 12 : 0);
 	bool subtracts = word & 0x40000000, flags = word & 0x20000000;
 	out->writes = flags ? general_bit(rd(word)) : BIT(rd(word));
 	out->sets_flags = flags;
@@ -79,13 +69,13 @@ static void read_add_register(uint32_t word, struct transfer *out)
 	out->sets_flags = flags;
 	if (!out->writes || (word & 0x40000000))
 		return;
-	unsigned option = field(word, 13, 3);
-	if (extended ? field(word, 10, 3) > 4 : field(word, 22, 2) != 0)
+	unsigned option = word_bits(word, 13, 3);
+	if (extended ? word_bits(word, 10, 3) > 4 : word_bits(word, 22, 2) != 0)
 		return;
 	set(out, TRANSFER_ADD, rd(word));
 	out->from = rn(word);
 	out->other = rm(word);
-	out->shift = (uint8_t)(extended ? field(word, 10, 3) : field(word, 10, 6));
+	out->shift = (uint8_t)(extended ? word_bits(word, 10, 3) : word_bits(word, 10, 6));
 	out->size_bytes = extended ? (uint8_t)(1u << (option & 3)) : 8;
 	out->is_signed = extended && (option & 4);
 }
@@ -94,9 +84,9 @@ static void read_add_register(uint32_t word, struct transfer *out)
 static void read_logical_register(uint32_t word, struct transfer *out)
 {
 	out->writes = general_bit(rd(word));
-	out->sets_flags = field(word, 29, 2) == 3;
-	if (field(word, 29, 2) == 1 && rn(word) == 31 && !field(word, 10, 6) &&
-	    !field(word, 21, 3) && rm(word) != 31 && out->writes) {
+	out->sets_flags = word_bits(word, 29, 2) == 3;
+	if (word_bits(word, 29, 2) == 1 && rn(word) == 31 && !word_bits(word, 10, 6) &&
+	    !word_bits(word, 21, 3) && rm(word) != 31 && out->writes) {
 		set(out, TRANSFER_COPY, rd(word));
 		out->from = rm(word);
 		out->size_bytes = word >> 31 ? 8 : 4;
@@ -105,12 +95,12 @@ static void read_logical_register(uint32_t word, struct transfer *out)
 
 static void read_logical_immediate(uint32_t word, struct transfer *out)
 {
-	unsigned work = field(word, 29, 2), ones = field(word, 10, 6) + 1;
+	unsigned work = word_bits(word, 29, 2), ones = word_bits(word, 10, 6) + 1;
 	out->sets_flags = work == 3;
 	out->writes = work == 3 ? general_bit(rd(word)) : BIT(rd(word));
 	/* and with the lowest `ones` bits: no rotation, one element of 32 or 64 bits */
-	bool one_element = field(word, 22, 1) || !(word & 0x8000); /* N, or imms 0xxxxx */
-	if (work == 0 && one_element && !field(word, 16, 6) && ones < 32) {
+	bool one_element = word_bits(word, 22, 1) || !(word & 0x8000); /* N, or imms 0xxxxx */
+	if (work == 0 && one_element && !word_bits(word, 16, 6) && ones < 32) {
 		set(out, TRANSFER_LIMIT, rd(word));
 		out->constant = UINT64_C(1) << ones;
 	}
@@ -118,10 +108,10 @@ static void read_logical_immediate(uint32_t word, struct transfer *out)
 
 static void read_bitfield(uint32_t word, struct transfer *out)
 {
-	unsigned immr = field(word, 16, 6), imms = field(word, 10, 6);
+	unsigned immr = word_bits(word, 16, 6), imms = word_bits(word, 10, 6);
 	unsigned width = word >> 31 ? 64 : 32;
 	out->writes = general_bit(rd(word));
-	unsigned work = field(word, 29, 2);
+	unsigned work = word_bits(word, 29, 2);
 	if (!out->writes || work == 1 || work == 3)
 		return;
 	out->from = rn(word);
@@ -140,9 +130,9 @@ static void read_bitfield(uint32_t word, struct transfer *out)
 
 static void read_move_wide(uint32_t word, struct transfer *out)
 {
-	uint64_t value = (uint64_t)field(word, 5, 16) << (field(word, 21, 2) * 16);
+	uint64_t value = (uint64_t)word_bits(word, 5, 16) << (word_bits(word, 21, 2) * 16);
 	out->writes = general_bit(rd(word));
-	unsigned work = field(word, 29, 2);
+	unsigned work = word_bits(word, 29, 2);
 	if (!out->writes || work == 1)
 		return;
 	if (work == 3) { /* movk, on what is there already */
@@ -156,10 +146,11 @@ static void read_move_wide(uint32_t word, struct transfer *out)
 /* op0 100x: immediates. */
 static void read_immediate(uint32_t word, uint64_t vaddr, struct transfer *out)
 {
-	switch (field(word, 23, 3)) {
+	switch (word_bits(word, 23, 3)) {
 	case 0:
 	case 1: { /* ADR, ADRP */
-		uint64_t offset = sign_extend(field(word, 5, 19) << 2 | field(word, 29, 2), 21);
+		uint64_t offset =
+			word_sign_extend(word_bits(word, 5, 19) << 2 | word_bits(word, 29, 2), 21);
 		out->writes = general_bit(rd(word));
 		if (!out->writes)
 			return;
@@ -198,12 +189,12 @@ static void read_branch(uint32_t word, struct transfer *out)
 	} else if ((word & 0xfc000000) == 0x94000000 || (word & 0xfeff0000) == 0xd63f0000 ||
 		   (word & 0xffe0001f) == 0xd4000001) {
 		out->writes = CALL_WRITES; /* BL, BLR and BLRA., SVC */
-	} else if ((word & 0xfe1f0000) == 0xd61f0000 && !field(word, 21, 3)) {
+	} else if ((word & 0xfe1f0000) == 0xd61f0000 && !word_bits(word, 21, 3)) {
 		out->kind = TRANSFER_JUMP;
 		out->from = rn(word);
 		out->size_bytes = 8;
 	} else if ((word & 0xfffff01f) == 0xd503201f) { /* hints: pointer authentication */
-		unsigned which = field(word, 5, 7);
+		unsigned which = word_bits(word, 5, 7);
 		if (which == 7 || (which >= 24 && which < 32))
 			out->writes = BIT(30);
 		else if (which >= 8 && which < 16)
@@ -218,20 +209,20 @@ static void read_branch(uint32_t word, struct transfer *out)
 static void read_load_pair(uint32_t word, struct transfer *out)
 {
 	bool vector = word & 0x04000000, loads = word & 0x00400000;
-	if (field(word, 23, 2) == 1 || field(word, 23, 2) == 3) /* writes back */
+	if (word_bits(word, 23, 2) == 1 || word_bits(word, 23, 2) == 3) /* writes back */
 		out->writes |= BIT(rn(word));
 	if (!loads)
 		out->writes |= TRANSFER_WRITES_MEMORY;
 	else if (!vector)
-		out->writes |= general_bit(rd(word)) | general_bit((uint8_t)field(word, 10, 5));
+		out->writes |= general_bit(rd(word)) | general_bit((uint8_t)word_bits(word, 10, 5));
 }
 
 static void read_load_single(uint32_t word, struct transfer *out)
 {
-	unsigned size = field(word, 30, 2), work = field(word, 22, 2);
+	unsigned size = word_bits(word, 30, 2), work = word_bits(word, 22, 2);
 	bool vector = word & 0x04000000, unscaled = !(word & 0x01000000);
 	bool by_register = unscaled && (word & 0x00200000);
-	unsigned index_kind = field(word, 10, 2);
+	unsigned index_kind = word_bits(word, 10, 2);
 	if (unscaled && !by_register && (index_kind & 1)) /* writes back */
 		out->writes |= BIT(rn(word));
 	if (by_register && index_kind != 2) { /* atomics, pointer-authenticated loads */
@@ -257,8 +248,8 @@ static void read_load_single(uint32_t word, struct transfer *out)
 		out->memory.index = rm(word);
 		out->memory.scale = (uint8_t)(word & 0x1000 ? 1u << size : 1);
 	} else {
-		out->memory.displacement = unscaled ? sign_extend(field(word, 12, 9), 9)
-						    : (uint64_t)field(word, 10, 12) << size;
+		out->memory.displacement = unscaled ? word_signed_bits(word, 12, 9)
+						    : (uint64_t)word_bits(word, 10, 12) << size;
 	}
 	if (work == 0) {
 		out->kind = TRANSFER_STORE;
@@ -280,7 +271,7 @@ static void read_memory(uint32_t word, uint64_t vaddr, struct transfer *out)
 			return;
 		set(out, TRANSFER_LOAD, rd(word));
 		out->has_memory = true;
-		out->memory.displacement = vaddr + sign_extend(field(word, 5, 19), 19) * 4;
+		out->memory.displacement = vaddr + word_signed_bits(word, 5, 19) * 4;
 		out->size_bytes = word >> 30 == 1 ? 8 : 4;
 		out->is_signed = word >> 30 == 2;
 	} else if ((word & 0x3a000000) == 0x28000000) {
@@ -297,7 +288,7 @@ static void read_memory(uint32_t word, uint64_t vaddr, struct transfer *out)
 			out->writes |= general_bit((uint8_t)(rm(word) | 1));
 		if (!structure)
 			out->writes |= general_bit(rd(word)) |
-				       general_bit((uint8_t)field(word, 10, 5)) |
+				       general_bit((uint8_t)word_bits(word, 10, 5)) |
 				       general_bit(rm(word));
 	}
 }
@@ -315,7 +306,7 @@ static void read_vector(uint32_t word, struct transfer *out)
 
 void transfer_read_aarch64(uint32_t word, uint64_t vaddr, struct transfer *out)
 {
-	unsigned group = field(word, 25, 4);
+	unsigned group = word_bits(word, 25, 4);
 	if ((group & 14) == 8) {
 		read_immediate(word, vaddr, out);
 	} else if ((group & 14) == 10) {

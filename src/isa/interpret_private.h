@@ -34,6 +34,7 @@ struct memory {
 	struct memory_cell cells[MEMORY_CELLS];
 };
 
+/* Empties it for a new path; *start and *callbacks are borrowed until the path ends. */
 void memory_begin(struct memory *memory, uint64_t stack_address,
 		  const struct interpret_start *start, const struct interpret_callbacks *callbacks);
 /* memory_load(), memory_store(): `bytes` is 1 to 8. */

@@ -17,6 +17,7 @@ import pathlib
 import pty
 import re
 import sqlite3
+import struct
 import subprocess
 import sys
 import unicodedata
@@ -238,6 +239,13 @@ def speedscope():
                                      "samples": [[0]], "weights": [5]}]}).encode()
 
 
+def cpu_profile():
+    """As gperftools writes it, with the names that `pprof --raw` puts before."""
+    words = [0, 3, 0, 10000, 0, 5, 1, 0x1010, 0, 1, 0]
+    return (b"--- symbol\nbinary=/" + ONE_LINE + b"\n0x0000000000001010 " + ONE_LINE + b"\n---\n--- profile\n"
+            + struct.pack(f"<{len(words)}Q", *words) + b"00001000-00002000 r-xp 00000000 00:00 0 /" + ONE_LINE + b"\n")
+
+
 RECORDINGS = {
     "folded": lambda: ONE_LINE + b"main;" + ONE_LINE + b"work 5\n",
     "perf-script": lambda: b"# hostname : " + ONE_LINE + b"\n" + ONE_LINE.replace(b" ", b"") + b"  12/13 [001] 1.000000:"
@@ -248,6 +256,7 @@ RECORDINGS = {
                        + b" @ /" + ONE_LINE + b"\n",
     "speedscope": speedscope,
     "pprof": pprof,
+    "cpu-profile": cpu_profile,
     "perf.data": perf_data,
 }
 

@@ -6,7 +6,7 @@ fail() {
 	exit 1
 }
 
-# The machine cannot: not a pass, and the reason is shown.
+# The test cannot run on this machine: not a pass, and the reason is shown.
 skip() {
 	echo "$*"
 	exit 77
@@ -18,7 +18,7 @@ need_command() {
 	done
 }
 
-# A sanitizer brings its own malloc(), in which no memory is counted.
+# Limits of memory need our own malloc(), which a sanitizer replaces.
 need_counted_memory() {
 	need_command nm
 	! nm "$CULPRIT" | grep -q -e __asan_init -e __tsan_init || skip "memory is not counted under a sanitizer"
@@ -95,15 +95,15 @@ s$(printf '\001')$1$(printf '\001')$2$(printf '\001')g"
 	sed -E "$hide_script"
 }
 
-# Needs the right to sample whole CPUs: tried once for all scripts of a run.
+# The right to sample whole CPUs: tried once for all scripts of a run.
 need_cpu_sampling() {
-	rights=${SHARED:-.}/cpu-sampling # why not; empty: it can
+	rights=${SHARED:-.}/cpu-sampling # the reason why not; empty: it may
 	if [ ! -e "$rights" ]; then
 		trial=$(mktemp -d "$rights.XXXXXX")
 		culprit record --quiet -a -c 1000003 --no-stash --duration 50ms -o "$trial/p" >"$trial/said" 2>&1 ||
 			tail -n 1 "$trial/said" >"$trial/why"
 		touch "$trial/why"
-		mv "$trial/why" "$rights" # whole from the first: scripts beside us look for it
+		mv "$trial/why" "$rights" # in one step: scripts that run beside this one read it
 		rm -rf "$trial"
 	fi
 	[ ! -s "$rights" ] || skip "cannot sample whole CPUs here: $(cat "$rights")"

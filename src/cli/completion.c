@@ -52,7 +52,7 @@ static enum value_kind usage_kind(const char *usage, const char **word, size_t *
 		size_t skipped = strspn(usage, " []().");
 		size_t size = strcspn(usage + skipped, " []().");
 		enum value_kind found = value_kind(usage + skipped, size);
-		/* `record [OPTIONS] [-- CMD...]`: the command says most */
+		/* of `record [OPTIONS] [--] [COMMAND ...]` the command */
 		if (found != VALUE_ANY && kind != VALUE_COMMAND) {
 			kind = found;
 			*word = usage + skipped;

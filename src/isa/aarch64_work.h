@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "isa/aarch64_word.h"
 #include "isa/effects_private.h"
 
 struct aarch64_work {
@@ -16,7 +17,7 @@ struct aarch64_work {
 /* Field of `bits` bits from bit `low` on. */
 static inline unsigned field(const struct aarch64_work *work, unsigned low, unsigned bits)
 {
-	return work->word >> low & ((1u << bits) - 1);
+	return word_bits(work->word, low, bits);
 }
 
 static inline unsigned rd(const struct aarch64_work *work)

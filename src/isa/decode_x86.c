@@ -1,5 +1,6 @@
 #include "isa/decode_private.h"
 #include "isa/x86_modrm.h"
+#include "isa/x86_prefix.h"
 #include "isa/x86_vendor_differences.h"
 
 void x86_classify(const cs_insn *decoded, struct instruction *out)
@@ -22,16 +23,11 @@ void x86_classify(const cs_insn *decoded, struct instruction *out)
 	}
 }
 
-/* All encodings that CPUs read differently begin with one: 66, or REX.W. */
-static bool begins_with_prefix(const uint8_t *bytes)
-{
-	return (bytes[0] & 0xf0) == 0x40 || (bytes[0] >= 0x64 && bytes[0] <= 0x67) ||
-	       (bytes[0] & 0xe7) == 0x26 || (bytes[0] & 0xfd) == 0xf0 || bytes[0] == 0xf3;
-}
-
 void x86_apply_differences(struct span code, struct instruction *out)
 {
-	if (out->kind == INSTRUCTION_OTHER || !begins_with_prefix(code.data))
+	/* All encodings that CPUs read differently begin with a prefix: 66, or REX.W. */
+	uint8_t first = *(const uint8_t *)code.data;
+	if (out->kind == INSTRUCTION_OTHER || (!x86_is_legacy_prefix(first) && !x86_is_rex(first)))
 		return;
 	const struct x86_difference *difference = x86_difference_of(code);
 	if (!difference || difference->differs != X86_DIFFERS_FLOW)

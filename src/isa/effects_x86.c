@@ -260,7 +260,7 @@ static void apply_implicit(struct work *work)
 }
 
 /* Memory that operands do not show. */
-static void apply_stack(struct work *work)
+static void apply_implicit_memory(struct work *work)
 {
 	const cs_x86 *x86 = work->x86;
 	unsigned bytes = x86->prefix[2] == X86_PREFIX_OPSIZE && !(x86->rex & 8) ? 2 : 8;
@@ -435,7 +435,7 @@ void x86_effects(struct decoder *decoder, struct instruction_effects *effects)
 	}
 	apply_operands(&work);
 	apply_implicit(&work);
-	apply_stack(&work);
+	apply_implicit_memory(&work);
 	if (is_size_doubtful(&work)) {
 		effects->read_bytes = 0;
 		effects->written_bytes = 0;

@@ -97,8 +97,8 @@ static bool run_register_branch(struct interpreter *interpreter, const struct st
 {
 	static const enum interpret_edge edges[] = { INTERPRET_INDIRECT, INTERPRET_CALL,
 						     INTERPRET_RETURN };
-	unsigned which = part(word, 21, 3);
-	bool authenticates = part(word, 11, 1);
+	unsigned which = word_bits(word, 21, 3);
+	bool authenticates = word_bits(word, 11, 1);
 	if (which > 2)
 		return *end = INTERPRET_END_SYSTEM, false;
 	unsigned number = which == 2 && authenticates ? 30 : RN(word);
@@ -118,7 +118,7 @@ static bool run_register_branch(struct interpreter *interpreter, const struct st
 static bool run_hint(struct interpreter *interpreter, uint32_t word)
 {
 	struct known_bits *general = interpreter->general;
-	switch (part(word, 5, 7)) {
+	switch (word_bits(word, 5, 7)) {
 	case 24:
 	case 25:
 	case 26:
@@ -215,25 +215,25 @@ static bool run_flow(struct interpreter *interpreter, const struct step *step, u
 	if ((word & 0x7c000000) == 0x14000000) { /* B, BL */
 		if (word & 0x80000000)
 			interpreter->general[30] = bits_of(*next);
-		*next = step->address + signed_part(word, 0, 26) * 4;
+		*next = step->address + word_signed_bits(word, 0, 26) * 4;
 		return true;
 	}
 	if ((word & 0xff000000) == 0x54000000) /* B.cond, BC.cond */
 		return branch(interpreter, step,
-			      branch_condition(interpreter, step, part(word, 0, 4)),
-			      signed_part(word, 5, 19), next, end);
+			      branch_condition(interpreter, step, word_bits(word, 0, 4)),
+			      word_signed_bits(word, 5, 19), next, end);
 	if ((word & 0x7e000000) == 0x34000000) { /* CBZ, CBNZ */
-		enum truth zero =
-			bits_are_zero(read_x(interpreter, RD(word), part(word, 31, 1) ? 64 : 32));
-		return branch(interpreter, step, negate(zero, part(word, 24, 1)),
-			      signed_part(word, 5, 19), next, end);
+		enum truth zero = bits_are_zero(
+			read_x(interpreter, RD(word), word_bits(word, 31, 1) ? 64 : 32));
+		return branch(interpreter, step, negate(zero, word_bits(word, 24, 1)),
+			      word_signed_bits(word, 5, 19), next, end);
 	}
 	if ((word & 0x7e000000) == 0x36000000) { /* TBZ, TBNZ */
-		unsigned bit = part(word, 31, 1) << 5 | part(word, 19, 5);
+		unsigned bit = word_bits(word, 31, 1) << 5 | word_bits(word, 19, 5);
 		struct known_bits value = bits_right(read_x(interpreter, RD(word), 64), bit);
 		enum truth zero = bits_are_zero(bits_low(value, 1));
-		return branch(interpreter, step, negate(zero, part(word, 24, 1)),
-			      signed_part(word, 5, 14), next, end);
+		return branch(interpreter, step, negate(zero, word_bits(word, 24, 1)),
+			      word_signed_bits(word, 5, 14), next, end);
 	}
 	if ((word & 0xfe1f0000) == 0xd61f0000)
 		return run_register_branch(interpreter, step, word, next, end);
@@ -250,7 +250,7 @@ static bool run_flow(struct interpreter *interpreter, const struct step *step, u
 /* Instructions that are no branches, by op0 (C4.1). */
 static bool run_plain(struct interpreter *interpreter, const struct step *step, uint32_t word)
 {
-	unsigned op0 = part(word, 25, 4);
+	unsigned op0 = word_bits(word, 25, 4);
 	if ((op0 & 0xe) == 8)
 		return aarch64_run_immediate(interpreter, word, step->address);
 	if ((op0 & 5) == 4)
@@ -267,7 +267,7 @@ bool aarch64_step_run(struct interpreter *interpreter, const struct step *step, 
 {
 	uint32_t word;
 	memcpy(&word, step->bytes, sizeof(word));
-	if ((part(word, 25, 4) & 0xe) == 10) {
+	if ((word_bits(word, 25, 4) & 0xe) == 10) {
 		bool done;
 		bool goes_on = run_flow(interpreter, step, word, next, end, &done);
 		if (done)

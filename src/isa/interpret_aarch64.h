@@ -4,23 +4,13 @@
  */
 #pragma once
 
+#include "isa/aarch64_word.h"
 #include "isa/interpret_private.h"
 
-static inline unsigned part(uint32_t word, unsigned low, unsigned bits)
-{
-	return word >> low & ((1u << bits) - 1);
-}
-
-/* As a signed number. */
-static inline uint64_t signed_part(uint32_t word, unsigned low, unsigned bits)
-{
-	return (uint64_t)bits_signed(part(word, low, bits), bits);
-}
-
-#define RD(word) part(word, 0, 5)
-#define RN(word) part(word, 5, 5)
-#define RA(word) part(word, 10, 5)
-#define RM(word) part(word, 16, 5)
+#define RD(word) word_bits(word, 0, 5)
+#define RN(word) word_bits(word, 5, 5)
+#define RA(word) word_bits(word, 10, 5)
+#define RM(word) word_bits(word, 16, 5)
 
 /* read_x(), write_x(): number 31 is the zero register. Widths are 64 or 32 bits. */
 static inline struct known_bits read_x(const struct interpreter *interpreter, unsigned number,

@@ -70,7 +70,8 @@ static struct known_bits add_or_subtract(struct facts *facts, bool subtracts, st
 /* DecodeBitMasks() of the manual; false: not allocated. */
 static bool mask_of(uint32_t word, unsigned width_bits, uint64_t *mask)
 {
-	unsigned n = part(word, 22, 1), immr = part(word, 16, 6), imms = part(word, 10, 6);
+	unsigned n = word_bits(word, 22, 1), immr = word_bits(word, 16, 6),
+		 imms = word_bits(word, 10, 6);
 	unsigned sizes = n << 6 | (~imms & 0x3f);
 	if (sizes < 2 || (n && width_bits == 32))
 		return false;
@@ -89,7 +90,8 @@ static bool mask_of(uint32_t word, unsigned width_bits, uint64_t *mask)
 /* SBFM, BFM, UBFM */
 static bool move_field(struct interpreter *interpreter, uint32_t word, unsigned width_bits)
 {
-	unsigned opc = part(word, 29, 2), from = part(word, 16, 6), to = part(word, 10, 6);
+	unsigned opc = word_bits(word, 29, 2), from = word_bits(word, 16, 6),
+		 to = word_bits(word, 10, 6);
 	if (opc == 3 || from >= width_bits || to >= width_bits)
 		return false;
 	struct known_bits source = read_x(interpreter, RN(word), width_bits);
@@ -109,8 +111,8 @@ static bool move_field(struct interpreter *interpreter, uint32_t word, unsigned 
 
 static bool move_wide(struct interpreter *interpreter, uint32_t word, unsigned width_bits)
 {
-	unsigned opc = part(word, 29, 2), at = 16 * part(word, 21, 2);
-	uint64_t value = (uint64_t)part(word, 5, 16) << at;
+	unsigned opc = word_bits(word, 29, 2), at = 16 * word_bits(word, 21, 2);
+	uint64_t value = (uint64_t)word_bits(word, 5, 16) << at;
 	if (opc == 1 || at >= width_bits)
 		return false;
 	struct known_bits bits = bits_of(opc == 0 ? ~value : value);
@@ -123,8 +125,8 @@ static bool move_wide(struct interpreter *interpreter, uint32_t word, unsigned w
 
 static bool extract(struct interpreter *interpreter, uint32_t word, unsigned width_bits)
 {
-	unsigned by = part(word, 10, 6);
-	if (part(word, 29, 2) || part(word, 21, 1) || by >= width_bits)
+	unsigned by = word_bits(word, 10, 6);
+	if (word_bits(word, 29, 2) || word_bits(word, 21, 1) || by >= width_bits)
 		return false;
 	struct known_bits low = bits_right(read_x(interpreter, RM(word), width_bits), by);
 	struct known_bits high =
@@ -135,20 +137,21 @@ static bool extract(struct interpreter *interpreter, uint32_t word, unsigned wid
 
 bool aarch64_run_immediate(struct interpreter *interpreter, uint32_t word, uint64_t address)
 {
-	unsigned width_bits = part(word, 31, 1) ? 64 : 32;
-	unsigned opc = part(word, 29, 2);
+	unsigned width_bits = word_bits(word, 31, 1) ? 64 : 32;
+	unsigned opc = word_bits(word, 29, 2);
 	struct facts facts;
-	switch (part(word, 23, 3)) {
+	switch (word_bits(word, 23, 3)) {
 	case 0:
 	case 1: { /* ADR, ADRP */
-		uint64_t distance = (uint64_t)bits_signed(part(word, 5, 19) << 2 | opc, 21);
+		uint64_t distance = (uint64_t)bits_signed(word_bits(word, 5, 19) << 2 | opc, 21);
 		uint64_t value = width_bits == 64 ? (address & ~UINT64_C(0xfff)) + (distance << 12)
 						  : address + distance;
 		write_x(interpreter, RD(word), 64, bits_of(value));
 		return true;
 	}
 	case 2: { /* ADD, SUB */
-		uint64_t value = (uint64_t)part(word, 10, 12) << (part(word, 22, 1) ? 12 : 0);
+		uint64_t value = (uint64_t)word_bits(word, 10, 12)
+				 << (word_bits(word, 22, 1) ? 12 : 0);
 		struct known_bits result = add_or_subtract(
 			&facts, opc & 2, read_x_sp(interpreter, RN(word), width_bits),
 			bits_of(value), width_bits);
@@ -188,15 +191,15 @@ bool aarch64_run_immediate(struct interpreter *interpreter, uint32_t word, uint6
 
 static bool run_logical(struct interpreter *interpreter, uint32_t word, unsigned width_bits)
 {
-	unsigned opc = part(word, 29, 2), by = part(word, 10, 6);
+	unsigned opc = word_bits(word, 29, 2), by = word_bits(word, 10, 6);
 	if (by >= width_bits)
 		return false;
 	struct known_bits a = read_x(interpreter, RN(word), width_bits);
-	struct known_bits b = shifted(read_x(interpreter, RM(word), width_bits), part(word, 22, 2),
-				      by, width_bits);
-	if (part(word, 21, 1))
+	struct known_bits b = shifted(read_x(interpreter, RM(word), width_bits),
+				      word_bits(word, 22, 2), by, width_bits);
+	if (word_bits(word, 21, 1))
 		b = bits_not(b);
-	bool same = RN(word) == RM(word) && by == 0 && !part(word, 21, 1);
+	bool same = RN(word) == RM(word) && by == 0 && !word_bits(word, 21, 1);
 	struct known_bits result = opc == 1   ? bits_or(a, b)
 				   : opc == 2 ? same ? bits_of(0) : bits_xor(a, b)
 					      : bits_and(a, b);
@@ -215,23 +218,24 @@ static struct known_bits extended(struct known_bits bits, unsigned option, unsig
 
 static bool run_addition(struct interpreter *interpreter, uint32_t word, unsigned width_bits)
 {
-	bool extends = part(word, 21, 1), sets = part(word, 29, 1);
+	bool extends = word_bits(word, 21, 1), sets = word_bits(word, 29, 1);
 	struct known_bits a, b = read_x(interpreter, RM(word), 64);
 	struct facts facts;
 	if (extends) {
-		if (part(word, 22, 2) || part(word, 10, 3) > 4)
+		if (word_bits(word, 22, 2) || word_bits(word, 10, 3) > 4)
 			return false;
 		a = read_x_sp(interpreter, RN(word), width_bits);
-		b = extended(b, part(word, 13, 3), part(word, 10, 3));
+		b = extended(b, word_bits(word, 13, 3), word_bits(word, 10, 3));
 	} else {
-		if (part(word, 22, 2) == SHIFT_ROTATE || part(word, 10, 6) >= width_bits)
+		if (word_bits(word, 22, 2) == SHIFT_ROTATE || word_bits(word, 10, 6) >= width_bits)
 			return false;
 		a = read_x(interpreter, RN(word), width_bits);
-		b = shifted(b, part(word, 22, 2), part(word, 10, 6), width_bits);
-		if (part(word, 30, 1) && RN(word) == RM(word) && part(word, 10, 6) == 0)
+		b = shifted(b, word_bits(word, 22, 2), word_bits(word, 10, 6), width_bits);
+		if (word_bits(word, 30, 1) && RN(word) == RM(word) && word_bits(word, 10, 6) == 0)
 			a = b = bits_of(0);
 	}
-	struct known_bits result = add_or_subtract(&facts, part(word, 30, 1), a, b, width_bits);
+	struct known_bits result =
+		add_or_subtract(&facts, word_bits(word, 30, 1), a, b, width_bits);
 	if (sets)
 		interpreter->facts = facts;
 	if (extends && !sets)
@@ -248,14 +252,14 @@ static bool run_carry(struct interpreter *interpreter, uint32_t word, unsigned w
 	struct known_bits b = read_x(interpreter, RM(word), width_bits);
 	struct known_bits below = not_carry(interpreter);
 	struct facts facts;
-	if (part(word, 10, 6)) /* RMIF, SETF */
+	if (word_bits(word, 10, 6)) /* RMIF, SETF */
 		return false;
 	struct known_bits result;
-	if (part(word, 30, 1))
+	if (word_bits(word, 30, 1))
 		result = facts_of_subtraction(&facts, a, b, below, width_bits);
 	else
 		result = add(&facts, a, b, bits_xor(below, bits_of(1)), width_bits);
-	if (part(word, 29, 1))
+	if (word_bits(word, 29, 1))
 		interpreter->facts = facts;
 	write_x(interpreter, RD(word), width_bits, result);
 	return true;
@@ -265,14 +269,14 @@ static bool run_carry(struct interpreter *interpreter, uint32_t word, unsigned w
 static bool compare_if(struct interpreter *interpreter, uint32_t word, unsigned width_bits)
 {
 	struct known_bits a = read_x(interpreter, RN(word), width_bits);
-	struct known_bits b =
-		part(word, 11, 1) ? bits_of(RM(word)) : read_x(interpreter, RM(word), width_bits);
-	enum truth truth = aarch64_condition(interpreter, part(word, 12, 4));
-	struct facts given = facts_of_nzcv(part(word, 0, 4));
+	struct known_bits b = word_bits(word, 11, 1) ? bits_of(RM(word))
+						     : read_x(interpreter, RM(word), width_bits);
+	enum truth truth = aarch64_condition(interpreter, word_bits(word, 12, 4));
+	struct facts given = facts_of_nzcv(word_bits(word, 0, 4));
 	struct facts compared;
-	if (!part(word, 29, 1) || part(word, 10, 1) || part(word, 4, 1))
+	if (!word_bits(word, 29, 1) || word_bits(word, 10, 1) || word_bits(word, 4, 1))
 		return false;
-	add_or_subtract(&compared, part(word, 30, 1), a, b, width_bits);
+	add_or_subtract(&compared, word_bits(word, 30, 1), a, b, width_bits);
 	if (truth == TRUTH_UNKNOWN)
 		compared.known &= given.known & (uint8_t) ~(compared.value ^ given.value);
 	interpreter->facts = truth == TRUTH_FALSE ? given : compared;
@@ -284,12 +288,12 @@ static bool select(struct interpreter *interpreter, uint32_t word, unsigned widt
 {
 	struct known_bits yes = read_x(interpreter, RN(word), width_bits);
 	struct known_bits no = read_x(interpreter, RM(word), width_bits);
-	enum truth truth = aarch64_condition(interpreter, part(word, 12, 4));
-	if (part(word, 29, 1) || part(word, 11, 1))
+	enum truth truth = aarch64_condition(interpreter, word_bits(word, 12, 4));
+	if (word_bits(word, 29, 1) || word_bits(word, 11, 1))
 		return false;
-	if (part(word, 30, 1))
+	if (word_bits(word, 30, 1))
 		no = bits_not(no);
-	if (part(word, 10, 1))
+	if (word_bits(word, 10, 1))
 		no = bits_add(no, bits_of(1), bits_of(0));
 	no = bits_low(no, width_bits);
 	write_x(interpreter, RD(word), width_bits,
@@ -316,10 +320,10 @@ static struct known_bits quotient(struct known_bits a, struct known_bits b, bool
 
 static bool run_two_sources(struct interpreter *interpreter, uint32_t word, unsigned width_bits)
 {
-	unsigned opcode = part(word, 10, 6);
+	unsigned opcode = word_bits(word, 10, 6);
 	struct known_bits a = read_x(interpreter, RN(word), width_bits);
 	struct known_bits b = read_x(interpreter, RM(word), width_bits);
-	if (part(word, 29, 1))
+	if (word_bits(word, 29, 1))
 		return false;
 	if (opcode == 2 || opcode == 3) {
 		write_x(interpreter, RD(word), width_bits, quotient(a, b, opcode == 3, width_bits));
@@ -373,11 +377,11 @@ static struct known_bits leading(struct known_bits a, unsigned width_bits, bool 
 
 static bool run_one_source(struct interpreter *interpreter, uint32_t word, unsigned width_bits)
 {
-	unsigned opcode = part(word, 10, 6);
+	unsigned opcode = word_bits(word, 10, 6);
 	struct known_bits a = read_x(interpreter, RN(word), width_bits);
-	if (part(word, 29, 1))
+	if (word_bits(word, 29, 1))
 		return false;
-	if (part(word, 16, 5) == 1) { /* PACIA and its kin, of a register; XPAC */
+	if (word_bits(word, 16, 5) == 1) { /* PACIA and its kin, of a register; XPAC */
 		struct known_bits old = read_x(interpreter, RD(word), 64);
 		bool adds = opcode < 16 && !(opcode & 4);
 		write_x(interpreter, RD(word), 64,
@@ -424,12 +428,12 @@ static struct known_bits product(struct known_bits a, struct known_bits b)
 /* MADD, MSUB, SMADDL, UMADDL and their kin, SMULH, UMULH */
 static bool run_three_sources(struct interpreter *interpreter, uint32_t word, unsigned width_bits)
 {
-	unsigned operation = part(word, 21, 3);
+	unsigned operation = word_bits(word, 21, 3);
 	bool is_signed = operation < 4;
 	struct known_bits a = read_x(interpreter, RN(word), width_bits);
 	struct known_bits b = read_x(interpreter, RM(word), width_bits);
 	struct known_bits c = read_x(interpreter, RA(word), width_bits);
-	if (part(word, 29, 2))
+	if (word_bits(word, 29, 2))
 		return false;
 	if (operation == 2 || operation == 6) {
 		struct known_bits high = bits_unknown();
@@ -448,19 +452,19 @@ static bool run_three_sources(struct interpreter *interpreter, uint32_t word, un
 	}
 	a = product(a, b);
 	write_x(interpreter, RD(word), width_bits,
-		part(word, 15, 1) ? bits_subtract(c, a) : bits_add(c, a, bits_of(0)));
+		word_bits(word, 15, 1) ? bits_subtract(c, a) : bits_add(c, a, bits_of(0)));
 	return true;
 }
 
 bool aarch64_run_register(struct interpreter *interpreter, uint32_t word)
 {
-	unsigned width_bits = part(word, 31, 1) ? 64 : 32;
-	if (!part(word, 28, 1))
-		return part(word, 24, 1) ? run_addition(interpreter, word, width_bits)
-					 : run_logical(interpreter, word, width_bits);
-	if (part(word, 24, 1))
+	unsigned width_bits = word_bits(word, 31, 1) ? 64 : 32;
+	if (!word_bits(word, 28, 1))
+		return word_bits(word, 24, 1) ? run_addition(interpreter, word, width_bits)
+					      : run_logical(interpreter, word, width_bits);
+	if (word_bits(word, 24, 1))
 		return run_three_sources(interpreter, word, width_bits);
-	switch (part(word, 21, 3)) {
+	switch (word_bits(word, 21, 3)) {
 	case 0:
 		return run_carry(interpreter, word, width_bits);
 	case 2:
@@ -468,8 +472,8 @@ bool aarch64_run_register(struct interpreter *interpreter, uint32_t word)
 	case 4:
 		return select(interpreter, word, width_bits);
 	case 6:
-		return part(word, 30, 1) ? run_one_source(interpreter, word, width_bits)
-					 : run_two_sources(interpreter, word, width_bits);
+		return word_bits(word, 30, 1) ? run_one_source(interpreter, word, width_bits)
+					      : run_two_sources(interpreter, word, width_bits);
 	}
 	return false;
 }

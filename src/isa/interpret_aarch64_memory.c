@@ -65,8 +65,8 @@ static void move_register(struct interpreter *interpreter, const struct access *
 /* By size, V and opc; false: a prefetch, or not allocated. */
 static bool access_of(uint32_t word, struct access *out)
 {
-	unsigned size = part(word, 30, 2), opc = part(word, 22, 2);
-	bool vector = part(word, 26, 1);
+	unsigned size = word_bits(word, 30, 2), opc = word_bits(word, 22, 2);
+	bool vector = word_bits(word, 26, 1);
 	*out = (struct access){ .loads = opc != 0, .vector = vector, .bytes = 1u << size };
 	out->width_bits = 64;
 	if (vector) {
@@ -84,8 +84,9 @@ static bool access_of(uint32_t word, struct access *out)
 /* LDP, STP and their kin */
 static bool run_pair(struct interpreter *interpreter, uint32_t word)
 {
-	unsigned opc = part(word, 30, 2), mode = part(word, 23, 2);
-	struct access access = { .loads = part(word, 22, 1), .vector = part(word, 26, 1) };
+	unsigned opc = word_bits(word, 30, 2), mode = word_bits(word, 23, 2);
+	struct access access = { .loads = word_bits(word, 22, 1),
+				 .vector = word_bits(word, 26, 1) };
 	if (opc == 3)
 		return false;
 	access.width_bits = 64;
@@ -94,7 +95,7 @@ static bool run_pair(struct interpreter *interpreter, uint32_t word)
 	if (access.is_signed && !access.loads)
 		return false; /* STGP */
 	struct known_bits base = read_x_sp(interpreter, RN(word), 64);
-	struct known_bits other = moved(base, signed_part(word, 15, 7) * access.bytes);
+	struct known_bits other = moved(base, word_signed_bits(word, 15, 7) * access.bytes);
 	struct known_bits address = mode == 1 ? base : other; /* 1: afterwards */
 	move_register(interpreter, &access, RD(word), address);
 	move_register(interpreter, &access, RA(word), moved(address, access.bytes));
@@ -105,21 +106,23 @@ static bool run_pair(struct interpreter *interpreter, uint32_t word)
 
 static bool run_literal(struct interpreter *interpreter, uint32_t word, uint64_t address)
 {
-	unsigned opc = part(word, 30, 2);
-	struct access access = { .loads = true, .vector = part(word, 26, 1), .width_bits = 64 };
+	unsigned opc = word_bits(word, 30, 2);
+	struct access access = { .loads = true,
+				 .vector = word_bits(word, 26, 1),
+				 .width_bits = 64 };
 	if (opc == 3)
 		return !access.vector; /* PRFM */
 	access.bytes = access.vector ? 4u << opc : opc == 1 ? 8 : 4;
 	access.is_signed = !access.vector && opc == 2;
 	move_register(interpreter, &access, RD(word),
-		      bits_of(address + signed_part(word, 5, 19) * 4));
+		      bits_of(address + word_signed_bits(word, 5, 19) * 4));
 	return true;
 }
 
 /* LDADD and its kin, SWP; LDAPR */
 static bool run_atomic(struct interpreter *interpreter, uint32_t word)
 {
-	unsigned bytes = 1u << part(word, 30, 2), operation = part(word, 12, 4);
+	unsigned bytes = 1u << word_bits(word, 30, 2), operation = word_bits(word, 12, 4);
 	struct known_bits address = read_x_sp(interpreter, RN(word), 64);
 	struct known_bits old = load(interpreter, address, bytes);
 	struct known_bits operand = read_x(interpreter, RM(word), 64);
@@ -149,37 +152,39 @@ static bool run_atomic(struct interpreter *interpreter, uint32_t word)
 static bool register_offset(struct interpreter *interpreter, uint32_t word, unsigned bytes,
 			    struct known_bits *offset)
 {
-	unsigned option = part(word, 13, 3);
+	unsigned option = word_bits(word, 13, 3);
 	if (!(option & 2))
 		return false;
 	*offset = read_x(interpreter, RM(word), 64);
 	if ((option & 3) == 2)
 		*offset = option & 4 ? bits_extend(*offset, 32) : bits_low(*offset, 32);
-	if (part(word, 12, 1))
+	if (word_bits(word, 12, 1))
 		*offset = bits_left(*offset, (unsigned)__builtin_ctz(bytes));
 	return true;
 }
 
 static bool is_prefetch(uint32_t word)
 {
-	return !part(word, 26, 1) && part(word, 30, 2) == 3 && part(word, 22, 2) == 2;
+	return !word_bits(word, 26, 1) && word_bits(word, 30, 2) == 3 &&
+	       word_bits(word, 22, 2) == 2;
 }
 
 static bool run_single(struct interpreter *interpreter, uint32_t word)
 {
-	unsigned mode = part(word, 10, 2); /* 0: as it is, 1: afterwards, 2: as it is, 3: before */
+	unsigned mode =
+		word_bits(word, 10, 2); /* 0: as it is, 1: afterwards, 2: as it is, 3: before */
 	struct access access;
-	if (part(word, 21, 1) && mode == 0)
-		return !part(word, 26, 1) && run_atomic(interpreter, word);
-	if (part(word, 21, 1) && mode != 2)
+	if (word_bits(word, 21, 1) && mode == 0)
+		return !word_bits(word, 26, 1) && run_atomic(interpreter, word);
+	if (word_bits(word, 21, 1) && mode != 2)
 		return false; /* with authentication */
 	if (is_prefetch(word))
 		return true;
 	if (!access_of(word, &access))
 		return false;
 	struct known_bits base = read_x_sp(interpreter, RN(word), 64);
-	struct known_bits offset = bits_of(signed_part(word, 12, 9));
-	if (part(word, 21, 1) && !register_offset(interpreter, word, access.bytes, &offset))
+	struct known_bits offset = bits_of(word_signed_bits(word, 12, 9));
+	if (word_bits(word, 21, 1) && !register_offset(interpreter, word, access.bytes, &offset))
 		return false;
 	struct known_bits other = bits_add(base, offset, bits_of(0));
 	move_register(interpreter, &access, RD(word), mode == 1 ? base : other);
@@ -207,9 +212,11 @@ static void compare_and_swap(struct interpreter *interpreter, uint32_t word,
 /* LDXR, STXR, LDAR, STLR, CAS. Whether an exclusive store succeeds is not known. */
 static bool run_exclusive(struct interpreter *interpreter, uint32_t word)
 {
-	bool pair = part(word, 21, 1), ordered = part(word, 23, 1);
-	unsigned bytes = 1u << part(word, 30, 2);
-	struct access access = { .loads = part(word, 22, 1), .bytes = bytes, .width_bits = 64 };
+	bool pair = word_bits(word, 21, 1), ordered = word_bits(word, 23, 1);
+	unsigned bytes = 1u << word_bits(word, 30, 2);
+	struct access access = { .loads = word_bits(word, 22, 1),
+				 .bytes = bytes,
+				 .width_bits = 64 };
 	struct known_bits address = read_x_sp(interpreter, RN(word), 64);
 	if (pair && ordered) {
 		compare_and_swap(interpreter, word, address, bytes);
@@ -249,7 +256,7 @@ bool aarch64_run_memory(struct interpreter *interpreter, uint32_t word, uint64_t
 		return false;
 	move_register(interpreter, &access, RD(word),
 		      moved(read_x_sp(interpreter, RN(word), 64),
-			    (uint64_t)part(word, 10, 12) * access.bytes));
+			    (uint64_t)word_bits(word, 10, 12) * access.bytes));
 	return true;
 }
 
@@ -258,9 +265,9 @@ bool aarch64_run_vector(struct interpreter *interpreter, uint32_t word)
 {
 	struct known_bits *to = interpreter->vectors[RD(word)];
 	struct known_bits *from = interpreter->vectors[RN(word)];
-	bool whole = part(word, 30, 1);
+	bool whole = word_bits(word, 30, 1);
 	if ((word & 0xbff8fc00) == 0x0f00e400 || (word & 0xfff8fc00) == 0x6f00e400) {
-		uint64_t value = part(word, 16, 3) << 5 | part(word, 5, 5);
+		uint64_t value = word_bits(word, 16, 3) << 5 | word_bits(word, 5, 5);
 		if (value) /* MOVI of anything but 0 */
 			return false;
 		to[0] = to[1] = bits_of(0);

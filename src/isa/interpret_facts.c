@@ -1,7 +1,4 @@
-/*
- * Flags of results and comparisons whose operands are known in part.
- */
-#include "isa/interpret_private.h"
+#include "isa/interpret_facts.h"
 
 static enum truth either(enum truth a, enum truth b)
 {

@@ -195,7 +195,7 @@ void x86_works_fill(uint8_t *works)
 	}
 }
 
-static void take_memory(const cs_x86_op *from, uint64_t next, struct step_operand *to)
+static void decode_memory(const cs_x86_op *from, uint64_t next, struct step_operand *to)
 {
 	const x86_op_mem *memory = &from->mem;
 	const struct x86_numbered *base = x86_number_of(memory->base);
@@ -226,7 +226,7 @@ static void decode_operand(const cs_x86_op *from, uint64_t next, struct step_ope
 		to->kind = OPERAND_IMMEDIATE;
 		to->constant = (uint64_t)from->imm;
 	} else if (from->type == X86_OP_MEM) {
-		take_memory(from, next, to);
+		decode_memory(from, next, to);
 	} else if (from->type == X86_OP_REG) {
 		const struct x86_numbered *numbered = x86_number_of(from->reg);
 		unsigned number = numbered->number - 1u;

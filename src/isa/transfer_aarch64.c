@@ -2,23 +2,13 @@
  * AArch64, A64 encodings of the Arm ARM (DDI 0487) C4.1. Of register 31 only the
  * stack pointer counts; the zero register reads as a constant and is not written.
  */
+#include "isa/aarch64_word.h"
 #include "isa/transfer.h"
 
 #define SP	 31
 #define BIT(reg) (UINT64_C(1) << (reg))
 /* AAPCS64: x0 to x18 and x30 are the callee's. */
 #define CALL_WRITES (UINT64_C(0x4007ffff) | TRANSFER_WRITES_MEMORY | TRANSFER_CALLS)
-
-static uint32_t field(uint32_t word, unsigned low, unsigned bits)
-{
-	return (word >> low) & ((1u << bits) - 1);
-}
-
-static uint64_t sign_extend(uint64_t value, unsigned bits)
-{
-	uint64_t sign = UINT64_C(1) << (bits - 1);
-	return (value ^ sign) - sign;
-}
 
 static uint8_t rd(uint32_t word)
 {
@@ -27,15 +17,16 @@ static uint8_t rd(uint32_t word)
 
 static uint8_t rn(uint32_t word)
 {
-	return (uint8_t)field(word, 5, 5);
+	return (uint8_t)word_bits(word, 5, 5);
 }
 
 static uint8_t rm(uint32_t word)
 {
-	return (uint8_t)field(word, 16, 5);
+	return (uint8_t)word_bits(word, 16, 5);
 }
 
-static uint64_t zero_is_none(uint8_t reg)
+/* Bit of a register whose number 31 is the zero register. */
+static uint64_t general_bit(uint8_t reg)
 {
 	return reg == 31 ? 0 : BIT(reg);
 }
@@ -46,7 +37,7 @@ static void set(struct transfer *out, enum transfer_kind kind, uint8_t to)
 	out->to = to;
 }
 
-/* Of a 32-bit form. */
+/* A 32-bit form clears the upper half. */
 static uint64_t cut(uint64_t value, uint32_t word)
 {
 	return word >> 31 ? value : value & UINT32_MAX;
@@ -54,9 +45,9 @@ static uint64_t cut(uint64_t value, uint32_t word)
 
 static void read_add_immediate(uint32_t word, struct transfer *out)
 {
-	uint64_t value = (uint64_t)field(word, 10, 12) << (field(word, 22, 1) ? 12 : 0);
+	uint64_t value = (uint64_t)word_bits(word, 10, 12) << (word_bits(word, 22, 1) ? 12 : 0);
 	bool subtracts = word & 0x40000000, flags = word & 0x20000000;
-	out->writes = flags ? zero_is_none(rd(word)) : BIT(rd(word));
+	out->writes = flags ? general_bit(rd(word)) : BIT(rd(word));
 	out->sets_flags = flags;
 	if (flags && subtracts) {
 		out->compares = true;
@@ -74,17 +65,17 @@ static void read_add_immediate(uint32_t word, struct transfer *out)
 static void read_add_register(uint32_t word, struct transfer *out)
 {
 	bool flags = word & 0x20000000, extended = word & 0x00200000;
-	out->writes = flags || !extended ? zero_is_none(rd(word)) : BIT(rd(word));
+	out->writes = flags || !extended ? general_bit(rd(word)) : BIT(rd(word));
 	out->sets_flags = flags;
 	if (!out->writes || (word & 0x40000000))
 		return;
-	unsigned option = field(word, 13, 3);
-	if (extended ? field(word, 10, 3) > 4 : field(word, 22, 2) != 0)
+	unsigned option = word_bits(word, 13, 3);
+	if (extended ? word_bits(word, 10, 3) > 4 : word_bits(word, 22, 2) != 0)
 		return;
 	set(out, TRANSFER_ADD, rd(word));
 	out->from = rn(word);
 	out->other = rm(word);
-	out->shift = (uint8_t)(extended ? field(word, 10, 3) : field(word, 10, 6));
+	out->shift = (uint8_t)(extended ? word_bits(word, 10, 3) : word_bits(word, 10, 6));
 	out->size_bytes = extended ? (uint8_t)(1u << (option & 3)) : 8;
 	out->is_signed = extended && (option & 4);
 }
@@ -92,10 +83,10 @@ static void read_add_register(uint32_t word, struct transfer *out)
 /* ORR with the zero register is mov; everything else only writes. */
 static void read_logical_register(uint32_t word, struct transfer *out)
 {
-	out->writes = zero_is_none(rd(word));
-	out->sets_flags = field(word, 29, 2) == 3;
-	if (field(word, 29, 2) == 1 && rn(word) == 31 && !field(word, 10, 6) &&
-	    !field(word, 21, 3) && rm(word) != 31 && out->writes) {
+	out->writes = general_bit(rd(word));
+	out->sets_flags = word_bits(word, 29, 2) == 3;
+	if (word_bits(word, 29, 2) == 1 && rn(word) == 31 && !word_bits(word, 10, 6) &&
+	    !word_bits(word, 21, 3) && rm(word) != 31 && out->writes) {
 		set(out, TRANSFER_COPY, rd(word));
 		out->from = rm(word);
 		out->size_bytes = word >> 31 ? 8 : 4;
@@ -104,12 +95,12 @@ static void read_logical_register(uint32_t word, struct transfer *out)
 
 static void read_logical_immediate(uint32_t word, struct transfer *out)
 {
-	unsigned work = field(word, 29, 2), ones = field(word, 10, 6) + 1;
+	unsigned work = word_bits(word, 29, 2), ones = word_bits(word, 10, 6) + 1;
 	out->sets_flags = work == 3;
-	out->writes = work == 3 ? zero_is_none(rd(word)) : BIT(rd(word));
+	out->writes = work == 3 ? general_bit(rd(word)) : BIT(rd(word));
 	/* and with the lowest `ones` bits: no rotation, one element of 32 or 64 bits */
-	bool one_element = field(word, 22, 1) || !(word & 0x8000); /* N, or imms 0xxxxx */
-	if (work == 0 && one_element && !field(word, 16, 6) && ones < 32) {
+	bool one_element = word_bits(word, 22, 1) || !(word & 0x8000); /* N, or imms 0xxxxx */
+	if (work == 0 && one_element && !word_bits(word, 16, 6) && ones < 32) {
 		set(out, TRANSFER_LIMIT, rd(word));
 		out->constant = UINT64_C(1) << ones;
 	}
@@ -117,10 +108,10 @@ static void read_logical_immediate(uint32_t word, struct transfer *out)
 
 static void read_bitfield(uint32_t word, struct transfer *out)
 {
-	unsigned immr = field(word, 16, 6), imms = field(word, 10, 6);
+	unsigned immr = word_bits(word, 16, 6), imms = word_bits(word, 10, 6);
 	unsigned width = word >> 31 ? 64 : 32;
-	out->writes = zero_is_none(rd(word));
-	unsigned work = field(word, 29, 2);
+	out->writes = general_bit(rd(word));
+	unsigned work = word_bits(word, 29, 2);
 	if (!out->writes || work == 1 || work == 3)
 		return;
 	out->from = rn(word);
@@ -139,9 +130,9 @@ static void read_bitfield(uint32_t word, struct transfer *out)
 
 static void read_move_wide(uint32_t word, struct transfer *out)
 {
-	uint64_t value = (uint64_t)field(word, 5, 16) << (field(word, 21, 2) * 16);
-	out->writes = zero_is_none(rd(word));
-	unsigned work = field(word, 29, 2);
+	uint64_t value = (uint64_t)word_bits(word, 5, 16) << (word_bits(word, 21, 2) * 16);
+	out->writes = general_bit(rd(word));
+	unsigned work = word_bits(word, 29, 2);
 	if (!out->writes || work == 1)
 		return;
 	if (work == 3) { /* movk, on what is there already */
@@ -155,11 +146,12 @@ static void read_move_wide(uint32_t word, struct transfer *out)
 /* op0 100x: immediates. */
 static void read_immediate(uint32_t word, uint64_t vaddr, struct transfer *out)
 {
-	switch (field(word, 23, 3)) {
+	switch (word_bits(word, 23, 3)) {
 	case 0:
 	case 1: { /* ADR, ADRP */
-		uint64_t offset = sign_extend(field(word, 5, 19) << 2 | field(word, 29, 2), 21);
-		out->writes = zero_is_none(rd(word));
+		uint64_t offset =
+			word_sign_extend(word_bits(word, 5, 19) << 2 | word_bits(word, 29, 2), 21);
+		out->writes = general_bit(rd(word));
 		if (!out->writes)
 			return;
 		set(out, TRANSFER_CONSTANT, rd(word));
@@ -183,7 +175,7 @@ static void read_immediate(uint32_t word, uint64_t vaddr, struct transfer *out)
 		read_bitfield(word, out);
 		return;
 	}
-	out->writes = zero_is_none(rd(word));
+	out->writes = general_bit(rd(word));
 }
 
 static void read_branch(uint32_t word, struct transfer *out)
@@ -197,12 +189,12 @@ static void read_branch(uint32_t word, struct transfer *out)
 	} else if ((word & 0xfc000000) == 0x94000000 || (word & 0xfeff0000) == 0xd63f0000 ||
 		   (word & 0xffe0001f) == 0xd4000001) {
 		out->writes = CALL_WRITES; /* BL, BLR and BLRA., SVC */
-	} else if ((word & 0xfe1f0000) == 0xd61f0000 && !field(word, 21, 3)) {
+	} else if ((word & 0xfe1f0000) == 0xd61f0000 && !word_bits(word, 21, 3)) {
 		out->kind = TRANSFER_JUMP;
 		out->from = rn(word);
 		out->size_bytes = 8;
 	} else if ((word & 0xfffff01f) == 0xd503201f) { /* hints: pointer authentication */
-		unsigned which = field(word, 5, 7);
+		unsigned which = word_bits(word, 5, 7);
 		if (which == 7 || (which >= 24 && which < 32))
 			out->writes = BIT(30);
 		else if (which >= 8 && which < 16)
@@ -210,31 +202,31 @@ static void read_branch(uint32_t word, struct transfer *out)
 	} else if ((word & 0xfff80000) == 0xd5080000) { /* SYS: DC ZVA */
 		out->writes = TRANSFER_WRITES_MEMORY;
 	} else if ((word & 0xfff00000) == 0xd5300000) { /* MRS */
-		out->writes = zero_is_none(rd(word));
+		out->writes = general_bit(rd(word));
 	}
 }
 
 static void read_load_pair(uint32_t word, struct transfer *out)
 {
 	bool vector = word & 0x04000000, loads = word & 0x00400000;
-	if (field(word, 23, 2) == 1 || field(word, 23, 2) == 3) /* writes back */
+	if (word_bits(word, 23, 2) == 1 || word_bits(word, 23, 2) == 3) /* writes back */
 		out->writes |= BIT(rn(word));
 	if (!loads)
 		out->writes |= TRANSFER_WRITES_MEMORY;
 	else if (!vector)
-		out->writes |= zero_is_none(rd(word)) | zero_is_none((uint8_t)field(word, 10, 5));
+		out->writes |= general_bit(rd(word)) | general_bit((uint8_t)word_bits(word, 10, 5));
 }
 
 static void read_load_single(uint32_t word, struct transfer *out)
 {
-	unsigned size = field(word, 30, 2), work = field(word, 22, 2);
+	unsigned size = word_bits(word, 30, 2), work = word_bits(word, 22, 2);
 	bool vector = word & 0x04000000, unscaled = !(word & 0x01000000);
 	bool by_register = unscaled && (word & 0x00200000);
-	unsigned index_kind = field(word, 10, 2);
+	unsigned index_kind = word_bits(word, 10, 2);
 	if (unscaled && !by_register && (index_kind & 1)) /* writes back */
 		out->writes |= BIT(rn(word));
 	if (by_register && index_kind != 2) { /* atomics, pointer-authenticated loads */
-		out->writes |= zero_is_none(rd(word)) | BIT(rn(word)) | TRANSFER_WRITES_MEMORY;
+		out->writes |= general_bit(rd(word)) | BIT(rn(word)) | TRANSFER_WRITES_MEMORY;
 		return;
 	}
 	if (vector) {
@@ -245,7 +237,7 @@ static void read_load_single(uint32_t word, struct transfer *out)
 	if (work == 0)
 		out->writes |= TRANSFER_WRITES_MEMORY;
 	else if (!prefetches)
-		out->writes |= zero_is_none(rd(word));
+		out->writes |= general_bit(rd(word));
 	if (prefetches || rd(word) == 31 || (unscaled && !by_register && index_kind))
 		return;
 	out->has_memory = true;
@@ -256,8 +248,8 @@ static void read_load_single(uint32_t word, struct transfer *out)
 		out->memory.index = rm(word);
 		out->memory.scale = (uint8_t)(word & 0x1000 ? 1u << size : 1);
 	} else {
-		out->memory.displacement = unscaled ? sign_extend(field(word, 12, 9), 9)
-						    : (uint64_t)field(word, 10, 12) << size;
+		out->memory.displacement = unscaled ? word_signed_bits(word, 12, 9)
+						    : (uint64_t)word_bits(word, 10, 12) << size;
 	}
 	if (work == 0) {
 		out->kind = TRANSFER_STORE;
@@ -274,12 +266,12 @@ static void read_memory(uint32_t word, uint64_t vaddr, struct transfer *out)
 		bool vector = word & 0x04000000, prefetches = word >> 30 == 3;
 		if (vector || prefetches)
 			return;
-		out->writes = zero_is_none(rd(word));
+		out->writes = general_bit(rd(word));
 		if (!out->writes)
 			return;
 		set(out, TRANSFER_LOAD, rd(word));
 		out->has_memory = true;
-		out->memory.displacement = vaddr + sign_extend(field(word, 5, 19), 19) * 4;
+		out->memory.displacement = vaddr + word_signed_bits(word, 5, 19) * 4;
 		out->size_bytes = word >> 30 == 1 ? 8 : 4;
 		out->is_signed = word >> 30 == 2;
 	} else if ((word & 0x3a000000) == 0x28000000) {
@@ -293,11 +285,11 @@ static void read_memory(uint32_t word, uint64_t vaddr, struct transfer *out)
 		if (structure || copies)
 			out->writes |= BIT(rn(word));
 		if ((word & 0xbfa07c00) == 0x08207c00) /* CASP */
-			out->writes |= zero_is_none((uint8_t)(rm(word) | 1));
+			out->writes |= general_bit((uint8_t)(rm(word) | 1));
 		if (!structure)
-			out->writes |= zero_is_none(rd(word)) |
-				       zero_is_none((uint8_t)field(word, 10, 5)) |
-				       zero_is_none(rm(word));
+			out->writes |= general_bit(rd(word)) |
+				       general_bit((uint8_t)word_bits(word, 10, 5)) |
+				       general_bit(rm(word));
 	}
 }
 
@@ -308,13 +300,13 @@ static void read_vector(uint32_t word, struct transfer *out)
 	bool fixed = (word & 0x5f200000) == 0x1e000000;
 	bool moves = (word & 0xbfe0dc00) == 0x0e001c00 || (word & 0xbfe0fc00) == 0x0e002c00;
 	if (converts || fixed || moves)
-		out->writes = zero_is_none(rd(word));
+		out->writes = general_bit(rd(word));
 	out->sets_flags = (word & 0xff203c00) == 0x1e202000 || (word & 0xff200c00) == 0x1e200400;
 }
 
 void transfer_read_aarch64(uint32_t word, uint64_t vaddr, struct transfer *out)
 {
-	unsigned group = field(word, 25, 4);
+	unsigned group = word_bits(word, 25, 4);
 	if ((group & 14) == 8) {
 		read_immediate(word, vaddr, out);
 	} else if ((group & 14) == 10) {
@@ -327,7 +319,7 @@ void transfer_read_aarch64(uint32_t word, uint64_t vaddr, struct transfer *out)
 		else if ((word & 0x1f000000) == 0x0a000000)
 			read_logical_register(word, out);
 		else {
-			out->writes = zero_is_none(rd(word));
+			out->writes = general_bit(rd(word));
 			/* CCMP, CCMN, ADDS with carry */
 			out->sets_flags = (word & 0x3fe00000) == 0x3a400000 || (word & 0x20000000);
 		}

@@ -52,6 +52,7 @@ static void read_immediate_group(const struct x86_form *form, struct transfer *o
 	}
 }
 
+/* C1, D1: shifts by a constant or by 1. */
 static void read_shift(const struct x86_form *form, struct transfer *out)
 {
 	unsigned work = form->reg & 7;
@@ -71,6 +72,7 @@ static void read_shift(const struct x86_form *form, struct transfer *out)
 	}
 }
 
+/* movzx, movsx and mov: `size` bytes of a register or memory, extended. */
 static void read_load(const struct x86_form *form, uint8_t size, bool is_signed,
 		      struct transfer *out)
 {
@@ -97,7 +99,7 @@ static enum transfer_condition condition_of(unsigned opcode)
 	return CONDITION_NONE;
 }
 
-static void read_map1(const struct x86_form *form, struct transfer *out)
+static void read_two_byte(const struct x86_form *form, struct transfer *out)
 {
 	unsigned op = form->opcode;
 	if (op >= 0x80 && op <= 0x8f)
@@ -111,12 +113,12 @@ static void read_map1(const struct x86_form *form, struct transfer *out)
 		out->sets_flags = true;
 }
 
-/* mov, lea, xor and the additions of registers. */
+/* mov, lea, movsxd. */
 static void read_move(const struct x86_form *form, struct transfer *out)
 {
 	unsigned op = form->opcode;
 	uint8_t width = width_of(form);
-	if (form->half) /* writes a part */
+	if (form->half) /* writes a part of the register */
 		return;
 	if (op == 0x8d && !form->is_register) {
 		set_kind(out, TRANSFER_ADDRESS, form->reg);
@@ -143,6 +145,7 @@ static void read_move(const struct x86_form *form, struct transfer *out)
 	}
 }
 
+/* Opcodes below 40: add, and, sub, xor, cmp with registers, and with constants of rax. */
 static void read_arithmetic(const struct x86_form *form, struct transfer *out)
 {
 	unsigned op = form->opcode;
@@ -234,5 +237,5 @@ void transfer_read_x86(bool wide, struct span code, uint64_t vaddr, struct trans
 	if (form.map == 0)
 		read_one_byte(&form, out);
 	else if (form.map == 1)
-		read_map1(&form, out);
+		read_two_byte(&form, out);
 }

@@ -6,6 +6,7 @@
 
 #include "isa/transfer_x86_private.h"
 #include "isa/x86_modrm.h"
+#include "isa/x86_prefix.h"
 
 uint64_t x86_form_signed(const struct x86_form *form, size_t at, unsigned bytes)
 {
@@ -18,22 +19,16 @@ uint64_t x86_form_signed(const struct x86_form *form, size_t at, unsigned bytes)
 	return value;
 }
 
-static bool is_legacy_prefix(uint8_t byte)
-{
-	return (byte & 0xe7) == 0x26 || (byte >= 0x64 && byte <= 0x67) || byte == 0xf0 ||
-	       byte == 0xf2 || byte == 0xf3;
-}
-
 /* A REX prefix counts only right before the opcode. */
 static bool read_prefixes(struct x86_form *form)
 {
 	for (; form->at < form->size; form->at++) {
 		uint8_t byte = form->bytes[form->at];
-		bool is_rex = form->wide && (byte & 0xf0) == 0x40;
-		form->has_rex = is_rex || (form->has_rex && !is_legacy_prefix(byte));
+		bool is_rex = form->wide && x86_is_rex(byte);
+		form->has_rex = is_rex || (form->has_rex && !x86_is_legacy_prefix(byte));
 		if (is_rex)
 			form->rex = byte & 15;
-		else if (!is_legacy_prefix(byte))
+		else if (!x86_is_legacy_prefix(byte))
 			break;
 		else
 			form->rex = 0;

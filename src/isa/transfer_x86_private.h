@@ -28,10 +28,10 @@ struct x86_form {
 	bool has_rex; /* byte registers 4 to 7 are then spl to dil, else ah to bh */
 	unsigned map; /* 0: one byte, 1: 0F, 2: 0F 38, 3: 0F 3A; of EVEX also 5 and 6 */
 	unsigned opcode;
-	unsigned vvvv;	/* the register that VEX or EVEX adds */
-	bool is_vector; /* VEX or EVEX */
-	bool half;	/* 66 */
-	bool far_segment;
+	unsigned vvvv;	  /* the register that VEX or EVEX adds */
+	bool is_vector;	  /* VEX or EVEX */
+	bool half;	  /* 66: operands of 16 bits */
+	bool far_segment; /* fs or gs */
 	/* of ModRM */
 	bool has_modrm, is_register;
 	uint8_t reg, rm; /* rm: of a register form */

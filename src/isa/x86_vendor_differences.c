@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "isa/x86_prefix.h"
+
 /* Prefixes of an instruction; of a VEX prefix those that it stands for. */
 #define PREFIX_66     (1u << 0)
 #define PREFIX_F2     (1u << 1)
@@ -219,12 +221,6 @@ static unsigned prefix_of(uint8_t byte)
 	return 0;
 }
 
-static bool is_legacy_prefix(uint8_t byte)
-{
-	return prefix_of(byte) || byte == 0x26 || byte == 0x2e || byte == 0x36 || byte == 0x3e ||
-	       byte == 0x67 || byte == 0xf0;
-}
-
 /* Parses the VEX prefix at bytes[at]; returns the place of the opcode. */
 static size_t parse_vex(const uint8_t *bytes, size_t at, struct parsed *out)
 {
@@ -243,8 +239,8 @@ static bool parse(struct span code, struct parsed *out)
 	unsigned rex = 0;
 	*out = (struct parsed){ 0 };
 	for (; at < code.size; at++) {
-		bool is_rex = (bytes[at] & 0xf0) == 0x40;
-		if (!is_rex && !is_legacy_prefix(bytes[at]))
+		bool is_rex = x86_is_rex(bytes[at]);
+		if (!is_rex && !x86_is_legacy_prefix(bytes[at]))
 			break;
 		rex = is_rex ? bytes[at] : 0;
 		out->prefixes |= prefix_of(bytes[at]);

@@ -42,7 +42,8 @@ static unsigned int verdict_of(uint32_t returned)
 	}
 }
 
-/* Jumps go forward only, so this ends. `known`: the accumulator is, else an argument. */
+/* Ends since jumps go forward only. `known`: the value of the accumulator is; else it depends on an
+ * argument. */
 static unsigned int walk(const struct sock_filter *code, size_t count, size_t at, uint32_t number,
 			 uint32_t accumulator, int known)
 {

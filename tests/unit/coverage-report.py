@@ -67,3 +67,11 @@ with tempfile.TemporaryDirectory() as name:
     expect("functions", {name: (f.line, f.entered, f.lines, f.missed) for name, f in known.items()},
            {"never": (2, False, 3, 3), "half": (7, True, 4, 1), "main": (13, True, 2, 0)})
     expect("runs of a line", lines["program.c"]["half", 9], 2)
+
+    # A room of the folder has its name before that of the file.
+    (top / "src/part/room").mkdir()
+    (top / "src/part/room/program.c").write_text(PROGRAM)
+    built = place / "room_program.c.o"
+    subprocess.run(["gcc", "--coverage", "-O0", "-c", "../src/part/room/program.c", "-o", built], cwd=coverage.BUILD, check=True)
+    lines, functions = coverage.measure("part", top / "results")
+    expect("files", sorted(lines), ["program.c", "room/program.c"])

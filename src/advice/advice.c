@@ -40,7 +40,7 @@ void advising_add(struct advising *advising, const char *key, enum finding_state
 	advice->findings[advice->count++] = (struct finding){ key, state, what, means, cure };
 }
 
-/* Where a command is to be run: settings of the kernel are not a container's to change. */
+/* The prefix of a command that changes a kernel setting, which a container cannot do. */
 static const char *as_root(const struct advising *advising)
 {
 	const struct facts *facts = advising->facts;
@@ -64,7 +64,7 @@ const char *advising_write(struct advising *advising, const char *value, const c
 	return advising_text(advising, "echo %s | %stee %s", value, root, file);
 }
 
-/* The program's path as a shell takes it. */
+/* The program's path quoted for a shell. */
 static const char *quoted_program(struct advising *advising)
 {
 	const char *path = advising->facts->program;

@@ -1,7 +1,7 @@
 /*
- * advice - what the facts about a machine mean for somebody who wants to
- * profile it: a verdict, and one finding per fact with what it costs and the exact
- * command that cures it. Pure: everything that is said follows from struct facts.
+ * advice - turns facts about a machine into advice for somebody who wants to profile
+ * it: a verdict, and one finding per fact with what it costs and the exact command that
+ * cures it. It reads nothing but struct facts.
  *
  * The advice owns its text.
  */
@@ -44,10 +44,9 @@ enum finding_state {
 struct finding {
 	const char *key; /* for JSON: "paranoid" */
 	enum finding_state state;
-	const char *what;  /* is */
-	const char *means; /* to the user; "" when nothing is lost */
-	const char *cure;  /* a command, or where to change it; "" when there is nothing to cure or
-			      no cure */
+	const char *what;  /* the fact: "perf_event_paranoid is 2" */
+	const char *means; /* what the user loses by it; "" when nothing */
+	const char *cure;  /* a command, or where to change it; "": none, or nothing to cure */
 };
 
 struct advice {
@@ -58,7 +57,7 @@ struct advice {
 	size_t count;
 };
 
-/* 0 or -ENOMEM. */
+/* Fills *advice, which the caller releases. 0, or -ENOMEM and then it is released. */
 int advice_give(const struct facts *facts, struct advice *advice);
 void advice_release(struct advice *advice); /* also right for a zeroed one, and for CLEANUP() */
 const char *finding_state_name(enum finding_state state); /* "ok", "limit", "stop", "unknown" */

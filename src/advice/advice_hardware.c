@@ -113,7 +113,7 @@ void advise_clock(struct advising *advising)
 			     "", "");
 }
 
-/* How each hypervisor is told to give its guest a PMU. */
+/* How to make a hypervisor give its guest a PMU. */
 static const char *pmu_cure(const struct cpu_info *cpu)
 {
 	if (cpu->virtual_machine != FACT_YES)
@@ -155,7 +155,7 @@ static void advise_watchdog(struct advising *advising)
 {
 	const struct rights *rights = advising->facts->rights;
 	if (rights->nmi_watchdog == RIGHTS_UNKNOWN || advising->facts->probe->cycles_user)
-		return; /* without counters it holds none */
+		return; /* without counters the watchdog holds none */
 	if (rights->nmi_watchdog)
 		advising_add(advising, "nmi-watchdog", FINDING_LIMIT,
 			     "the NMI watchdog holds a counter on every CPU",
@@ -267,7 +267,7 @@ void advise_counters(struct advising *advising)
 		return;
 	}
 	if (probe->cycles_user) {
-		/* One cause, one line: without a PMU all that it would bring is missing too. */
+		/* One cause, one line: the findings below all follow from it. */
 		advising_add(
 			advising, "counters", FINDING_LIMIT,
 			facts->cpu->virtual_machine == FACT_YES

@@ -3,7 +3,8 @@
 
 #include "advice/advice_parts.h"
 
-/* What lies between a file that takes a parser over and the rest of the machine. */
+/* The confinement of helper processes (docs/confinement.md): what keeps a file that takes over its
+ * parser from the rest of the machine. */
 void advise_helpers(struct advising *advising)
 {
 	const struct confinement_layers *layers = advising->facts->helpers;

@@ -3,8 +3,7 @@
 
 #include "advice/advice_parts.h"
 
-/* What a ring needs at least: the kernel's default allowance for one of 512 KiB and its head page.
- */
+/* The kernel's default of perf_event_mlock_kb: a ring of 512 KiB and its head page. */
 #define MLOCK_KB_ENOUGH	   516
 #define SAMPLE_RATE_ENOUGH 10000
 #define STACK_ENOUGH	   127
@@ -42,7 +41,8 @@ static void advise_ring_memory(struct advising *advising)
 static void advise_descriptors(struct advising *advising)
 {
 	const struct rights *rights = advising->facts->rights;
-	/* A group of three, the records about processes and their ring, on every CPU. */
+	/* On every CPU a group of three, the event for records about processes, and a ring; 64 for
+	 * all else. */
 	int64_t needed = (int64_t)cpu_set_count(&advising->facts->cpu->online) * 5 + 64;
 	if (rights->open_files == RIGHTS_UNKNOWN)
 		return;
@@ -136,7 +136,7 @@ static void format_ns(double ns, char *text, size_t size)
 		snprintf(text, size, "%.1f us", ns / 1000);
 }
 
-/* Above this, an interrupt does more than a processor needs for one: a hypervisor is in its way. */
+/* A processor alone takes less for an interrupt: above this a hypervisor handles it too. */
 #define DEAR_SAMPLE_NS 5000
 
 static void advise_cost(struct advising *advising)

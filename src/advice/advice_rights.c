@@ -4,8 +4,9 @@
 
 #include "advice/advice_parts.h"
 
-/* Where level 3 and up refuse everything, 1 opens a user's own processes; 2 is lowered for the sake
- * of -a. */
+/* The level of perf_event_paranoid to advise. Above 2 everything is refused, and 1 lets users
+ * sample their own processes with the kernel's code; at 1 and 2 only -a is missing or the kernel,
+ * which 0 gives. */
 static int paranoid_target(const struct rights *rights)
 {
 	return rights->paranoid > 2 ? 1 : 0;
@@ -69,7 +70,7 @@ static void advise_capabilities(struct advising *advising)
 		snprintf(list + length, 256 - length, "%s%s", length ? ", " : "",
 			 right_name(wanted[i].right));
 		unknown += rights->has[wanted[i].right] == FACT_UNKNOWN;
-		/* cap_sys_admin is both of the first two. */
+		/* cap_sys_admin includes the first two. */
 		bool covered = i < 2 && rights_hold(rights, RIGHT_SYS_ADMIN);
 		length = strlen(loses);
 		if (!has && !covered)
@@ -133,7 +134,7 @@ static void advise_reach(struct advising *advising)
 			     "this kernel has no perf events", "nothing can be sampled or counted",
 			     "boot a kernel built with CONFIG_PERF_EVENTS=y");
 	else if (!advising_refused(code) || rights_perfmon(facts->rights))
-		/* A refusal for want of rights is told by the findings before. */
+		/* A refusal for lack of rights is in the findings before. */
 		advising_add(
 			advising, "system-wide", FINDING_LIMIT,
 			advising_text(advising, "sampling a whole CPU fails: %s", strerror(-code)),

@@ -164,7 +164,8 @@ static void probe_topdown(const struct cpu_info *cpu, const struct pmu_list *pmu
 	}
 }
 
-/* Sampling PMUs with a driver of their own; `cpu` for drivers that do not follow tasks. */
+/* Opens a sampling PMU with a driver of its own, for this thread or, if the driver does not follow
+ * tasks, for a CPU. 0 or the last negative errno value. */
 static int probe_sampler(const struct pmu *pmu, uint64_t period)
 {
 	if (!pmu)

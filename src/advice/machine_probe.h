@@ -1,6 +1,7 @@
 /*
- * machine_probe - what doctor tries beyond machine/probe.h, which has its rules; only the count
- * of counters briefly holds pinned counters of this thread.
+ * machine_probe - what doctor finds out by opening events and loading a BPF program, by the
+ * rules of machine/probe.h, except that it briefly takes pinned counters of this thread to count
+ * them.
  */
 #pragma once
 
@@ -10,14 +11,14 @@
 
 struct pmu_list;
 
-/* Codes are 0 or the negative errno value that refused. */
+/* An int is 0, or the negative errno value with which the kernel refused. */
 struct machine_probe {
-	int clock, clock_user;	 /* sampling this thread by cpu-clock, with the kernel's code and
-				    without */
+	int clock, clock_user;	 /* sampling this thread by cpu-clock, with and without the kernel's
+				    code */
 	int cycles, cycles_user; /* the same by hardware cycles */
 	int all_processes; /* cpu-clock of every process on one CPU, the kernel's code included */
-	uint64_t counters; /* general counters that one thread can have at once; 0: none, or not
-			      known */
+	uint64_t counters; /* general counters that one thread can have at once; 0: none, or
+			      unknown */
 	enum fact rdpmc;   /* user code may read its counters */
 	enum fact topdown; /* slots or top-down events open */
 	char topdown_how[CPU_TEXT_SIZE];

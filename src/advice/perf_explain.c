@@ -9,8 +9,8 @@
 #include "machine/machine_root.h"
 #include "machine/pmu.h"
 
-/* EPERM never comes from perf's own check, which says EACCES: it is a filter or a security module.
- */
+/* EPERM does not come from perf's own check, which returns EACCES, but from a seccomp filter or a
+ * security module. */
 static void explain_refusal(const struct rights *rights, int code, pid_t pid, int cpu, char *text,
 			    size_t size)
 {

@@ -9,9 +9,10 @@
 struct event;
 
 /*
- * Why opening failed, as one clause that names the cause as seen on this
- * machine: "permission denied (perf_event_paranoid is 4)", "this machine has no
- * hardware counters (no PMU)". Reads /proc; for error paths only.
+ * Writes why opening `event` failed with `code`, as one clause with the cause on this
+ * machine: "permission denied (perf_event_paranoid is 4)", "this machine has no hardware
+ * counters (no PMU)". `pid` and `cpu` are those of perf_event_open(2). Reads /proc and /sys:
+ * for error paths only.
  */
 void perf_open_explain(const struct event *event, int code, pid_t pid, int cpu, char *text,
 		       size_t size);

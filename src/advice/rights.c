@@ -76,8 +76,8 @@ static int64_t find_number(const char *text, const char *key)
 								       : RIGHTS_UNKNOWN;
 }
 
-/* Asks the kernel itself, where /proc is not mounted. */
-static void ask_capabilities(struct rights *rights)
+/* Reads capabilities by a system call, for when /proc is not mounted. */
+static void get_capabilities(struct rights *rights)
 {
 	cap_t held = cap_get_proc();
 	if (!held)
@@ -104,7 +104,7 @@ static void read_status(const struct machine_root *root, struct rights *rights)
 		for (size_t i = 0; number_parse_u64(number, &mask) && i < RIGHT_COUNT; i++)
 			rights->has[i] = mask >> capabilities[i].number & 1 ? FACT_YES : FACT_NO;
 	} else if (root->live) {
-		ask_capabilities(rights);
+		get_capabilities(rights);
 	}
 	if (!readable)
 		return;
@@ -151,7 +151,7 @@ static void read_limits(const struct machine_root *root, struct rights *rights)
 	rights->open_files = find_limit(buffer_text(&text), "Max open files");
 }
 
-/* "none [integrity] confidentiality": the one in brackets holds. */
+/* "none [integrity] confidentiality": the one in brackets is in force. */
 static void read_lockdown(const struct machine_root *root, struct rights *rights)
 {
 	char line[CPU_TEXT_SIZE];
@@ -164,8 +164,8 @@ static void read_lockdown(const struct machine_root *root, struct rights *rights
 			 (int)(close - open - 1), open + 1);
 }
 
-/* kptr_restrict hides all addresses or none; the first symbols may be at 0 honestly (per-CPU data).
- */
+/* Whether all addresses are 0: kptr_restrict hides all or none, and the first symbols may really be
+ * at 0 (per-CPU data). */
 static void read_addresses(const struct machine_root *root, struct rights *rights)
 {
 	char line[512];
@@ -224,10 +224,4 @@ bool rights_hold(const struct rights *rights, enum right right)
 bool rights_perfmon(const struct rights *rights)
 {
 	return rights_hold(rights, RIGHT_PERFMON) || rights_hold(rights, RIGHT_SYS_ADMIN);
-}
-
-bool rights_bpf(const struct rights *rights)
-{
-	return rights_hold(rights, RIGHT_SYS_ADMIN) ||
-	       (rights_hold(rights, RIGHT_BPF) && rights_hold(rights, RIGHT_PERFMON));
 }

@@ -1,7 +1,7 @@
 /*
- * rights - what this process may do with performance events, as the kernel's
- * settings and the process's own status say. Whether it works is machine/probe.h's
- * matter. What cannot be read is absent: FACT_UNKNOWN, or RIGHTS_UNKNOWN.
+ * rights - what this process may do with performance events, by the kernel's settings
+ * and the process's own status; machine/probe.h tries whether it works. What cannot be
+ * read is FACT_UNKNOWN, RIGHTS_UNKNOWN or "".
  */
 #pragma once
 
@@ -30,8 +30,8 @@ struct rights {
 	char kernel[CPU_TEXT_SIZE]; /* release; "" unknown */
 	int64_t uid;		    /* effective */
 	enum fact has[RIGHT_COUNT]; /* effective capabilities */
-	enum fact user_namespace; /* capabilities hold inside a user namespace only, not for perf or
-				     BPF */
+	enum fact user_namespace; /* capabilities are those of a user namespace, which do not count
+				     for perf and BPF */
 	enum fact no_new_privileges; /* setcap and setuid have no effect for this process */
 	int64_t seccomp_mode;	     /* 0 none, 1 strict, 2 filter */
 	int64_t paranoid;	     /* kernel.perf_event_paranoid */
@@ -40,7 +40,7 @@ struct rights {
 	int64_t max_sample_rate; /* per CPU and second */
 	int64_t max_stack;	 /* frames */
 	int64_t cpu_time_max_percent;
-	int64_t mlock_kb;      /* ring memory per user and CPU that needs no memlock */
+	int64_t mlock_kb; /* KiB of ring memory per user and CPU that do not count as memlock */
 	int64_t memlock_bytes; /* RLIMIT_MEMLOCK, soft; INT64_MAX: unlimited */
 	int64_t open_files;    /* RLIMIT_NOFILE, soft */
 	int64_t unprivileged_bpf_disabled;
@@ -54,8 +54,8 @@ struct rights {
 
 void rights_read(const struct machine_root *root, struct rights *rights);
 const char *right_name(enum right right); /* "cap_perfmon" */
-/* Effective, and not inside a user namespace only, where perf and BPF do not look. */
+/* Whether the capability is effective, and not only in a user namespace, which does not count for
+ * perf and BPF. */
 bool rights_hold(const struct rights *rights, enum right right);
-/* CAP_PERFMON or CAP_SYS_ADMIN. */
+/* Whether it holds CAP_PERFMON or CAP_SYS_ADMIN. */
 bool rights_perfmon(const struct rights *rights);
-bool rights_bpf(const struct rights *rights);

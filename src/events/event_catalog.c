@@ -13,7 +13,7 @@
 #include "machine/pmu.h"
 #include "machine/probe.h"
 
-/* What happens inside the kernel only: without its part nothing is left to count. */
+/* Whether an event happens in the kernel only, so that without kernel code it counts nothing. */
 static bool kernel_only(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE &&
@@ -96,7 +96,7 @@ static int add_item(struct reading *reading, const struct catalog_item *item)
 	return 0;
 }
 
-/* Opens what `text` says; of several core types one that counts is enough. */
+/* Parses `text` and opens the event; with several core types it is enough that one counts. */
 static int try_text(struct reading *reading, const char *text, const struct event_namer *namer,
 		    struct catalog_item *item)
 {
@@ -147,7 +147,7 @@ static int read_caches(struct reading *reading)
 	return status;
 }
 
-/* How a PMU's numbers are written: its fields. */
+/* Adds the forms in which a PMU's event numbers can be written: its fields. */
 static int read_patterns(struct reading *reading)
 {
 	struct catalog_item raw = { .section = CATALOG_RAW,
@@ -191,7 +191,7 @@ static int read_sysfs_event(struct reading *reading, const struct pmu *pmu,
 		.section = CATALOG_SYSFS, .pmu = pmu->name, .name = name, .description = description
 	};
 	int status = 0;
-	/* Terms that want a value ("core=?") make a pattern of the event. */
+	/* With terms that need a value ("core=?") the event is a pattern. */
 	if (strstr(event->terms, "=?"))
 		item.pattern = true;
 	else

@@ -1,6 +1,6 @@
 /*
- * event_catalog - every event that can be written after -e, with what it counts and
- * whether this machine counts it (each is opened once, for this thread, and closed).
+ * event_catalog - every event that -e accepts, with what it counts and whether this
+ * machine counts it (each is opened once, for this thread, and closed).
  *
  * A catalog owns its text.
  */
@@ -26,14 +26,14 @@ enum catalog_section {
 struct catalog_item {
 	enum catalog_section section;
 	const char *pmu;   /* of sysfs, or libpfm4's name for the model; "" elsewhere */
-	const char *name;  /* as to be written */
+	const char *name;  /* as -e accepts it */
 	const char *alias; /* "" when there is none */
 	const char *description;
 	const char *detail; /* of a libpfm4 event's unit mask; "" elsewhere */
 	enum event_cycles cycles;
 	int code;     /* 0: counted here; else the negative errno value of opening */
-	bool foreign; /* of a CPU model that this machine is not: not tried */
-	bool pattern; /* a way of writing, not an event: not tried */
+	bool foreign; /* of another CPU model: not tried */
+	bool pattern; /* a form of names, not an event: not tried */
 };
 
 struct event_catalog {
@@ -48,14 +48,14 @@ int event_catalog_read(const struct pmu_list *pmus, bool all, struct event_catal
 void event_catalog_release(
 	struct event_catalog *catalog); /* also right for a zeroed one, and for CLEANUP() */
 
-/* Whether the words (each somewhere in name, alias, PMU or description) or patterns (of the
-   name) all fit. Case does not matter. */
+/* Whether all words match the item: one with *, ? or [ as a pattern of the whole name or alias,
+ * others anywhere in name, alias, PMU, description or detail. Case does not matter. */
 bool catalog_item_matches(const struct catalog_item *item, char *const *words, size_t count);
 
 /*
- * Opens the event once, for this thread or, where it counts whole sockets, for a CPU;
- * user code alone where the kernel's is not allowed. 0 or the negative errno value. The
- * kernel opens most numbers, and one that the PMU does not have counts 0; where sysfs tells which
- * ones exist (Arm's common events) the others are -ENOENT.
+ * Opens the event once, for this thread or, if it counts whole sockets, for a CPU; for
+ * user code alone if the kernel's is not allowed. 0 or the negative errno value. The
+ * kernel opens most event numbers, and one that the PMU does not have counts 0; where sysfs
+ * lists those that exist (Arm's common events) the others give -ENOENT.
  */
 int event_try(const struct pmu_list *pmus, const struct event *event);

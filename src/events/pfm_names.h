@@ -2,8 +2,8 @@
  * pfm_names - event names of libpfm4. Its header has its own copy of the
  * perf_event interface, so it is included by pfm_names.c alone.
  *
- * libpfm4 keeps process-wide tables for the CPU that we run on; they are set up at
- * the first call. Not for use by two threads at once.
+ * libpfm4 keeps process-wide tables for the CPU of this machine, which the first call
+ * sets up. Not for use by two threads at once.
  */
 #pragma once
 

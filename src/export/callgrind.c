@@ -21,13 +21,13 @@
 /* The columns that are estimates; behind them stand the profile's other events. */
 enum fixed_column { COLUMN_EXECUTIONS, COLUMN_TIME, COLUMN_STALLS, FIXED_COLUMNS };
 
-/* What events counted is written in whole numbers that add up: what rounding leaves waits for the
+/* Counts of events are written as whole numbers that add up: the rest of rounding is added to the
  * next line. */
 struct cost_column {
 	char name[NAME_BYTES];
-	size_t event; /* column of the index; of the profile's other events */
-	double exact; /* sum so far */
-	uint64_t written;
+	size_t event;	  /* of the profile's other events: column in the index */
+	double exact;	  /* sum so far */
+	uint64_t written; /* sum of the whole numbers so far */
 };
 
 struct writer {
@@ -41,7 +41,7 @@ struct writer {
 	uint32_t image;	     /* that the next line is in, or NO_IMAGE */
 	uint32_t own_file;   /* of the procedure */
 	uint32_t file;	     /* that the next line is in */
-	uint64_t procedures; /* written so far: their names have these numbers */
+	uint64_t procedures; /* written so far, which is the number of the last one's name */
 	uint64_t without_code;
 };
 
@@ -67,7 +67,7 @@ static void append_position(struct buffer *out, uint64_t vaddr, uint32_t line)
 
 /* Adds `value` to the column and returns how much of its whole sum is not written yet; of
  * executions the value itself, so that a block's instructions agree. */
-static uint64_t take_whole(struct cost_column *column, bool executions, double value)
+static uint64_t whole_part(struct cost_column *column, bool executions, double value)
 {
 	column->exact += value;
 	if (column->exact >= MOST_TOTAL || !(value > 0))
@@ -80,7 +80,7 @@ static uint64_t take_whole(struct cost_column *column, bool executions, double v
 	return left;
 }
 
-/* What follows is in that file. */
+/* Writes that the next lines are of this file, unless they are already. */
 static void enter_file(struct writer *writer, uint32_t file)
 {
 	if (file != writer->file)
@@ -89,7 +89,7 @@ static void enter_file(struct writer *writer, uint32_t file)
 	writer->file = file;
 }
 
-/* The line of writer->costs; none where all are 0. */
+/* Writes the line of writer->costs; none when all are 0. */
 static void append_costs(struct writer *writer, uint64_t vaddr, const struct origin *origin)
 {
 	struct buffer *out = &writer->sink->buffer;
@@ -103,7 +103,7 @@ static void append_costs(struct writer *writer, uint64_t vaddr, const struct ori
 	append_position(out, vaddr, origin->line);
 	for (size_t c = 0; c < last; c++) {
 		uint64_t whole =
-			take_whole(&writer->columns[c], c == COLUMN_EXECUTIONS, writer->costs[c]);
+			whole_part(&writer->columns[c], c == COLUMN_EXECUTIONS, writer->costs[c]);
 		if (!whole && c) { /* zeros at the end are left out */
 			zeros++;
 			continue;
@@ -122,9 +122,10 @@ static double events_of(const struct writer *writer, size_t column, const struct
 	       event_column_divisor(&writer->estimates->index->columns->list[column]);
 }
 
-/* Fills in what the profile's events counted at the address; of `time`, only with `raw_time`. */
-static void take_samples(struct writer *writer, const struct annotate_sample *samples, size_t count,
-			 uint64_t vaddr, bool raw_time)
+/* Adds the counts of the profile's events at an address to writer->costs; that of the time event
+ * only with `raw_time`. */
+static void add_samples(struct writer *writer, const struct annotate_sample *samples, size_t count,
+			uint64_t vaddr, bool raw_time)
 {
 	size_t time = cycles_events(writer->estimates->cycles)->time;
 	for (size_t i = 0; i < count && samples[i].vaddr == vaddr; i++) {
@@ -156,7 +157,7 @@ static struct sample_reader reader_of(const struct annotate_procedure *procedure
 			 : (struct sample_reader){ NULL, 0, 0 };
 }
 
-/* Lines of the sampled addresses below `end`, which are no instruction's start. */
+/* Writes the lines of sampled addresses below `end`, which are not the start of an instruction. */
 static int append_addresses(struct writer *writer, struct sample_reader *reader, uint32_t image,
 			    uint64_t end)
 {
@@ -167,7 +168,7 @@ static int append_addresses(struct writer *writer, struct sample_reader *reader,
 		struct origin origin;
 		ret = origins_find(&writer->origins, image, first->vaddr, DEPTH_INNERMOST, &origin);
 		clear_costs(writer);
-		take_samples(writer, first, reader->count - reader->next, first->vaddr, true);
+		add_samples(writer, first, reader->count - reader->next, first->vaddr, true);
 		if (ret == 0)
 			append_costs(writer, first->vaddr, &origin);
 		while (reader->next < reader->count &&
@@ -177,8 +178,8 @@ static int append_addresses(struct writer *writer, struct sample_reader *reader,
 	return ret;
 }
 
-static void take_estimates(struct writer *writer, const struct procedure_cycles *procedure,
-			   uint32_t i)
+static void set_estimates(struct writer *writer, const struct procedure_cycles *procedure,
+			  uint32_t i)
 {
 	const struct cycles_cost *cost = &procedure->instructions[i];
 	double stall = cost->cycles - cost->best_cycles;
@@ -234,8 +235,8 @@ static int append_jumps(struct writer *writer, const struct procedure_cycles *pr
 	return ret;
 }
 
-/* Instructions are by address, and so are the samples of both parts, whose addresses may
- * alternate as a whole only. */
+/* Writes the instructions of a procedure. They and the samples of both parts are sorted by address;
+ * the cold part lies before or behind the other one as a whole. */
 static int append_code(struct writer *writer, const struct procedure_cycles *procedure,
 		       struct origin *origins)
 {
@@ -253,12 +254,12 @@ static int append_code(struct writer *writer, const struct procedure_cycles *pro
 			uint64_t vaddr = cfg->instructions[i].vaddr;
 			for (size_t r = 0; ret == 0 && r < 2; r++)
 				ret = append_addresses(writer, &readers[r], image, vaddr);
-			take_estimates(writer, procedure, i);
+			set_estimates(writer, procedure, i);
 			for (size_t r = 0; r < 2; r++) {
 				struct sample_reader *reader = &readers[r];
 				if (reader->next < reader->count)
-					take_samples(writer, reader->samples + reader->next,
-						     reader->count - reader->next, vaddr, false);
+					add_samples(writer, reader->samples + reader->next,
+						    reader->count - reader->next, vaddr, false);
 				while (reader->next < reader->count &&
 				       reader->samples[reader->next].vaddr == vaddr)
 					reader->next++;
@@ -322,7 +323,8 @@ static bool is_named(const struct writer *writer, const char *name)
 	return false;
 }
 
-/* Letters, digits and '_' are what all readers take for a name; one that is taken gets a '_'. */
+/* Makes an event's name of letters, digits and '_', which all readers accept; '_' is added while
+ * another event has the name. */
 static void name_event(const struct writer *writer, struct span event, char *name)
 {
 	size_t size = 0;

@@ -1,9 +1,9 @@
 /*
- * callgrind - what instructions cost in the format of callgrind.out, as "Callgrind
- * Format Specification" of valgrind's manual has it, for KCachegrind and
- * callgrind_annotate. Costs by instruction and line: executions (Ir), what the time event
- * counted, its stalls, and the profile's other events; jumps where their estimates are known.
- * Calls are left out: what they cost with all they called is not in samples by address.
+ * callgrind - the costs of instructions in the format of callgrind.out (valgrind's manual,
+ * "Callgrind Format Specification"), for KCachegrind and callgrind_annotate. Costs by
+ * instruction and line: executions (Ir), the count of the time event, its stalls, and the
+ * profile's other events; jumps where their estimates are known. Calls are left out: samples by
+ * address do not tell the inclusive cost of a call.
  */
 #pragma once
 

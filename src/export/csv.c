@@ -82,7 +82,7 @@ static void append_text(struct writer *writer, struct span text)
 	buffer_append_u8(out, '"');
 }
 
-static int take_row(void *context, const struct row_value *values)
+static int write_row(void *context, const struct row_value *values)
 {
 	struct writer *writer = context;
 	struct sink *sink = writer->sink;
@@ -107,7 +107,7 @@ static int write_csv(const struct export_input *input, struct sink *sink, struct
 		buffer_append_text(&sink->buffer, row_column_names[i]);
 	}
 	buffer_append_u8(&sink->buffer, '\n');
-	int ret = rows_each(input, take_row, &writer, sums);
+	int ret = rows_each(input, write_row, &writer, sums);
 	return ret == -ENOMEM ? error_set(err, ret, "out of memory writing rows") : ret;
 }
 

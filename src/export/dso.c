@@ -98,7 +98,7 @@ static const char *name_image(struct dso_names *names, const struct profile_imag
 	}
 }
 
-/* One word, which does not steer a terminal. */
+/* The name as one word, in which nothing steers a terminal. */
 static const char *as_word(struct arena *arena, const char *name)
 {
 	CLEANUP(buffer_release) struct buffer safe = { 0 };

@@ -1,8 +1,8 @@
 /*
- * dso - what perf and pprof call an image: the path of a file,
- * "[kernel.kallsyms]", "[nf_tables]", "[vdso]", "/tmp/perf-12.map",
- * "[unknown]". It holds no blanks and no control characters: they would end the
- * name where such text is read, so '_' stands for them.
+ * dso - the name of an image as perf and pprof spell it: the path of a file,
+ * "[kernel.kallsyms]", "[nf_tables]", "[vdso]", "/tmp/perf-12.map", "[unknown]". Readers
+ * of such text end the name at a blank, so '_' stands for blanks; control characters are
+ * escaped.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ struct dso_names {
 	struct arena arena;
 };
 
-/* Names all images of the profile. 0 or -ENOMEM. */
+/* Names all images of the profile. 0, or -ENOMEM; dso_names_release() is right in both cases. */
 int dso_names_init(struct dso_names *names, const struct profile *profile,
 		   struct resolver *resolver);
 void dso_names_release(struct dso_names *names); /* for CLEANUP() */

@@ -4,9 +4,9 @@
  * one by one.
  *
  * An exporter writes the estimates of events as they are in the profile, in
- * whole units of the event's scale, so that what it writes adds up to what the
- * profile holds. What it has not got (samples of an event that has none of its
- * own) is absent, never 0. Equal profiles give equal bytes.
+ * whole units of the event's scale, so that the figures add up to those of the
+ * profile. Unknown figures (samples of an event that has none of its own) are
+ * absent, never 0. Equal profiles give equal bytes.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct sink;
 
 enum export_count { EXPORT_ESTIMATES, EXPORT_SAMPLES };
 
-/* What the first frame is; left out where the profile does not know the command. */
+/* The first frame of a stack. It is left out where the profile does not know the command. */
 enum export_root {
 	EXPORT_ROOT_COMM,
 	EXPORT_ROOT_PID, /* comm-PID; "?" where it was not kept */
@@ -53,14 +53,14 @@ struct export_input {
 	struct export_options options;
 };
 
-/* Of one chosen column. */
+/* What was written of one chosen column. */
 struct export_sums {
-	bool has_stacks;     /* else what is known of its leaves was written */
-	struct cell written; /* what the stacks stand for */
-	struct cell missing; /* samples of the event that no stack is known of: not in stacks */
+	bool has_stacks;     /* else its leaves were written in place of stacks */
+	struct cell written; /* the sum of what was written */
+	struct cell missing; /* the sum of samples without a known stack, which were not written */
 };
 
-/* Options that a format has no use for; the command refuses them. */
+/* Options that a format can use; the command refuses the others. */
 enum export_use {
 	EXPORT_USES_COUNT = 1, /* --samples */
 	EXPORT_USES_ROOT = 2,  /* --pid, --tid, --no-comm */
@@ -71,16 +71,17 @@ enum export_use {
 struct exporter {
 	const char *name;
 	const char *what;   /* "stacks as text, one a line", for the list of formats */
-	size_t most_events; /* that one file holds */
+	size_t most_events; /* in one file */
 	bool binary;	    /* not for a terminal */
-	/* It is about instructions: needs their bytes, takes all events, has no use for stacks. */
+	/* Its figures are of instructions: it needs their bytes, writes all events, and no stacks.
+	 */
 	bool of_code;
 	unsigned uses; /* set of enum export_use */
 	/*
 	 * Writes all chosen columns to the sink and fills sums[0..chosen_count-1].
 	 * Returns 0; -ENODATA (samples are asked for and an event has none of its own);
 	 * -EOVERFLOW (a figure is too large for the format); -ENOMEM; or what the sink
-	 * failed with, whose sentence then is in the sink.
+	 * failed with. *err is filled, unless the sink failed.
 	 */
 	int (*write)(const struct export_input *input, struct sink *sink, struct export_sums *sums,
 		     struct error *err);

@@ -9,7 +9,7 @@
 #include "export/sink.h"
 #include "export/stacks.h"
 
-/* The text of the line before, which the next one mostly begins with. */
+/* The text of the line before: the next line begins with most of it. */
 struct line_text {
 	struct buffer text;
 	uint32_t *frames;

@@ -38,7 +38,7 @@ static bool equal_frames(const void *rows, uint32_t position, const void *wanted
 	       equal_files(a->file, b->file);
 }
 
-/* The number of such a frame, whose text is what stands in frames->text; a new one gets a copy. */
+/* Finds or adds the frame whose text is frames->text, and which is otherwise *frame. */
 static int intern(struct frames *frames, struct stack_frame *frame, uint32_t *number)
 {
 	struct stacks *stacks = frames->stacks;
@@ -93,7 +93,8 @@ static void spell(struct frames *frames, const char *name)
 	folded_encode_name(&frames->text, span_of_text(name));
 }
 
-/* Code that has neither a name nor an extent: its procedure is the rest of an image. */
+/* Whether code has neither name nor extent: its procedure is what no procedure of the image covers.
+ */
 static bool is_nameless(const struct procedure *procedure)
 {
 	return !procedure->named && !procedure->extent_known;

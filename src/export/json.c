@@ -12,7 +12,7 @@ struct writer {
 	struct json_stream json;
 };
 
-static int take_row(void *context, const struct row_value *values)
+static int write_row(void *context, const struct row_value *values)
 {
 	struct writer *writer = context;
 	struct json_stream *json = &writer->json;
@@ -39,7 +39,7 @@ static int write_json(const struct export_input *input, struct sink *sink, struc
 	json_stream_open(&writer.json, NULL, '{', JSON_LINES);
 	json_stream_u64(&writer.json, "schema", 1);
 	json_stream_open(&writer.json, "rows", '[', JSON_LINES);
-	int ret = rows_each(input, take_row, &writer, sums);
+	int ret = rows_each(input, write_row, &writer, sums);
 	json_stream_close(&writer.json, ']');
 	json_stream_end(&writer.json, '}');
 	return ret == -ENOMEM ? error_set(err, ret, "out of memory writing rows") : ret;

@@ -1,6 +1,6 @@
 /*
  * export/json - a profile as long rows (export/rows.h) in one JSON document:
- * {"schema": 1, "rows": [{...}, ...]}, a row a line. What a row has not got is
+ * {"schema": 1, "rows": [{...}, ...]}, a row a line. Cells without a value are
  * null.
  */
 #pragma once

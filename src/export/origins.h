@@ -1,6 +1,6 @@
 /*
- * origins - the source lines that instructions come from, with files numbered in the order they
- * are met: a file of callgrind's format names each once.
+ * origins - the source lines of instructions. Files are numbered in the order they first occur, as
+ * callgrind's format does, which names each once.
  */
 #pragma once
 
@@ -12,17 +12,18 @@
 struct buffer;
 struct resolver;
 
-/* `file` is a number; line 0: not known. */
+/* `file` is the number of a file, from 1; line 0: not known. */
 struct origin {
 	uint32_t file, line;
 };
 
-/* Of inlined code: in the function that was inlined, or in the one it was inlined into. */
+/* Which line of inlined code: the one in the function that was inlined, or the call in the
+ * procedure that it was inlined into. */
 enum origin_depth { DEPTH_INNERMOST, DEPTH_OUTERMOST };
 
 struct origin_file {
 	const char *text; /* lives as long as the resolver */
-	bool written;
+	bool written;	  /* its name was written: the number will do */
 };
 
 struct origins {
@@ -32,13 +33,13 @@ struct origins {
 	struct hash_index index;
 };
 
-/* 0 or -ENOMEM; for origins_release() in both cases. */
+/* 0 or -ENOMEM; origins_release() is called in both cases. */
 int origins_init(struct origins *origins, struct resolver *resolver);
 void origins_release(struct origins *origins);
 
-/* Of an address of an image; one that is not known is in line 0 of "???". 0 or -ENOMEM. */
+/* The line of an address of an image: line 0 of "???" when it is not known. 0 or -ENOMEM. */
 int origins_find(struct origins *origins, uint32_t image, uint64_t vaddr, enum origin_depth depth,
 		 struct origin *origin);
-/* "KEY=(NUMBER) NAME", and from the second time on "KEY=(NUMBER)". */
+/* Appends "KEY=(NUMBER) NAME", and from the second time on "KEY=(NUMBER)". */
 void origins_append_file(struct origins *origins, const char *key, uint32_t number,
 			 struct buffer *out);

@@ -20,7 +20,7 @@
 
 enum blocks { ONE_PER_STACK, ONE_PER_SAMPLE };
 
-/* A frame's lines among the texts of frames; size 0: not spelled yet. */
+/* Where the lines of a frame are in `frames` below; size 0: not spelled yet. */
 struct piece {
 	size_t at, size;
 };
@@ -31,7 +31,7 @@ struct writer {
 	struct sink *sink;
 	enum blocks blocks;
 	struct dso_names dsos;
-	struct buffer frames;	  /* their texts, each once */
+	struct buffer frames;	  /* the lines of frames, each frame once */
 	struct piece *pieces;	  /* by number of the frame */
 	struct buffer head, body; /* of the block that is being written */
 };
@@ -50,7 +50,7 @@ static void append_line(struct buffer *out, struct span text)
 	text_append_safe(out, text.data, text.size);
 }
 
-/* Blanks would end it. */
+/* Appends text as one word: '_' for blanks, which would end it. */
 static void append_word(struct buffer *out, struct span text)
 {
 	size_t from = out->size;
@@ -71,7 +71,8 @@ static void append_fact(struct buffer *out, const char *key, struct span text)
 	buffer_append_u8(out, '\n');
 }
 
-/* As perf has it, which is how readers know the format; of several sources only that much. */
+/* The header of perf's own text, by which readers recognise the format. Facts are written only when
+ * there is one source. */
 static void write_header(struct writer *writer)
 {
 	const struct profile *profile = writer->input->profile;
@@ -147,7 +148,8 @@ static void spell_inlined(struct writer *writer, const struct place *place)
 	}
 }
 
-/* Readers take such an end for perf's own offset: then there must be another one. */
+/* Whether a name ends like perf's own offset. Readers would cut that off, so another one follows
+ * it. */
 static bool ends_in_offset(const char *name)
 {
 	const char *plus = strrchr(name, '+');
@@ -167,7 +169,7 @@ static void spell_frame(struct writer *writer, const struct stack_frame *frame)
 		resolver_vaddr(writer->input->resolver, frame->address.image, frame->address.vaddr);
 	buffer_printf(body, "\t%16" PRIx64 " ", vaddr);
 	if (nameless && strcmp(dso, "[unknown]") != 0)
-		buffer_append_text(body, "[unknown]"); /* readers take the DSO's name then */
+		buffer_append_text(body, "[unknown]"); /* readers show the DSO's name then */
 	else
 		append_line(body, span_of_text(procedure->name));
 	if (procedure->extent_known)
@@ -225,7 +227,7 @@ static int write_block(struct writer *writer, const struct event_column *event, 
 	return sink_flush_some(writer->sink);
 }
 
-/* How many blocks a stack has, of `all` units of which it has `part`. */
+/* How many blocks a stack has that has `part` of `all` samples (or events). */
 static uint64_t blocks_of(uint64_t part, uint64_t all, uint64_t estimate)
 {
 	uint64_t count = part;
@@ -233,10 +235,10 @@ static uint64_t blocks_of(uint64_t part, uint64_t all, uint64_t estimate)
 		count = (uint64_t)((unsigned __int128)part * PERF_SCRIPT_MOST_BLOCKS / all);
 	if (count == 0)
 		count = 1;
-	return count < estimate ? count : estimate; /* a period of 0 would be read as 1 */
+	return count < estimate ? count : estimate; /* readers take a period of 0 for 1 */
 }
 
-/* A stack's samples, 1 ms after each other, their periods as equal as whole numbers can be. */
+/* Writes the samples of a stack, 1 ms apart, with periods as equal as whole numbers can be. */
 static int write_samples(struct writer *writer, const struct event_column *event, uint64_t estimate,
 			 uint64_t count, uint64_t *time_us)
 {

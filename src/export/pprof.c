@@ -51,8 +51,9 @@ struct writer {
 	struct gzip gzip;
 	struct dso_names dsos;
 	struct pprof_tables tables;
-	uint64_t *limits;	     /* by image id: behind its last address; 0: unused */
-	struct buffer message, part; /* being made: one at the top, and one in it */
+	uint64_t *limits; /* by image id: behind its last address; 0: unused */
+	struct buffer message,
+		part; /* that are being made: a field of the profile, and one in it */
 };
 
 static void writer_release(struct writer *writer)
@@ -70,7 +71,7 @@ static struct span span_of_buffer(const struct buffer *buffer)
 	return (struct span){ buffer->data, buffer->size };
 }
 
-/* The message that was made, as a field of the profile. */
+/* Writes writer->message as a field of the profile, and empties it. */
 static int put_message(struct writer *writer, enum pprof_number field)
 {
 	protobuf_put_item(&writer->gzip.plain, field, span_of_buffer(&writer->message));
@@ -81,7 +82,7 @@ static int put_message(struct writer *writer, enum pprof_number field)
 
 /* ---- what the values are */
 
-/* pprof's own words where it has them: it then shows 1.5s. */
+/* The unit in pprof's own word where it has one: then it shows 1.5s. */
 static struct span unit_of(const struct event_column *event)
 {
 	return span_equal(event->unit, span_of_text("ns")) ? span_of_text("nanoseconds")
@@ -100,7 +101,8 @@ static int put_value_type(struct writer *writer, enum pprof_number field, struct
 	return put_message(writer, field);
 }
 
-/* "samples" of the only event, "cycles_sample" of one of several. */
+/* Writes the value types of an event. That of its samples is "samples" when it is the only event,
+ * else as "cycles_sample". */
 static int put_event(struct writer *writer, const struct event_column *event)
 {
 	CLEANUP(buffer_release) struct buffer text = { 0 };
@@ -140,7 +142,7 @@ static int put_period(struct writer *writer)
 	return put_value_type(writer, PPROF_PERIOD_TYPE, event->name, unit_of(event));
 }
 
-/* From the first start to the last end; nothing when a source does not know its start. */
+/* Writes the time from the first start to the last end, unless a source does not know its start. */
 static void put_times(struct writer *writer)
 {
 	const struct profile *profile = writer->input->profile;
@@ -250,7 +252,7 @@ static int put_context(struct writer *writer, uint32_t id)
 	return ret == 0 ? put_own_labels(writer, context.labels) : ret;
 }
 
-/* Appends a packed value; false when it is none for a signed number. */
+/* Appends a packed value; false when it does not fit a signed number. */
 static bool put_value(struct writer *writer, uint64_t value)
 {
 	buffer_append_varint(&writer->part, value);
@@ -357,7 +359,7 @@ static int put_mapping(struct writer *writer, uint32_t id)
 	protobuf_put_number(&writer->message, MAPPING_MEMORY_LIMIT, writer->limits[id]);
 	protobuf_put_number(&writer->message, MAPPING_FILENAME, file);
 	protobuf_put_number(&writer->message, MAPPING_BUILD_ID, build_id_text);
-	/* there is no more to be known: nobody need look for symbols */
+	/* all that is known is here: pprof need not look for symbols */
 	protobuf_put_number(&writer->message, MAPPING_HAS_FUNCTIONS, 1);
 	protobuf_put_number(&writer->message, MAPPING_HAS_FILENAMES, 1);
 	protobuf_put_number(&writer->message, MAPPING_HAS_LINE_NUMBERS, 1);
@@ -365,7 +367,7 @@ static int put_mapping(struct writer *writer, uint32_t id)
 	return put_message(writer, PPROF_MAPPING);
 }
 
-/* pprof calls the profile by the first one. */
+/* pprof names the profile after its first mapping, which is the main binary's. */
 static int put_mappings(struct writer *writer)
 {
 	size_t images = profile_table(writer->input->profile, PROFILE_IMAGE)->count;

@@ -2,7 +2,7 @@
  * export/pprof - google/pprof's profile.proto, packed by gzip. Each event has a
  * type of value, and before it another one for its samples when it has samples of
  * its own. Locations are addresses in the images' own spaces, with their
- * procedures, inlined functions and lines; who ran stands in labels.
+ * procedures, inlined functions and lines; labels hold the context.
  */
 #pragma once
 

@@ -10,17 +10,17 @@
 #include "export/stacks.h"
 #include "profile/profile.h"
 
-#define COMM_BYTES 15 /* what the kernel keeps of a command's name */
+#define COMM_BYTES 15 /* the kernel cuts a command's name to these: TASK_COMM_LEN - 1 */
 
 /* How likely an image is the main binary, before its samples count. */
 enum likeness {
-	LIKE_NOTHING, /* the kernel's, a library, none of a file */
+	LIKE_NOTHING, /* the kernel, a library, or no file */
 	LIKE_FILE,
 	LIKE_BEGINNING, /* the command's name and more */
 	LIKE_NAME,
 };
 
-/* Samples by context and by the image of their leaf. */
+/* The estimates of the first event, by context and by the image of the leaf. */
 struct weights {
 	double *of_context, *of_image;
 };
@@ -59,7 +59,7 @@ static int by_name(const void *left, const void *right)
 	return order ? order : (a->name.size > b->name.size) - (a->name.size < b->name.size);
 }
 
-/* The name that most samples' processes have; empty: none is known. */
+/* The name of processes with the largest estimate; empty when no name is known. */
 static int heaviest_command(const struct profile *profile, const struct weights *weights,
 			    struct span *name)
 {

@@ -1,6 +1,6 @@
 /*
- * pprof_tables - the texts and functions of a pprof profile, each once, under the
- * numbers that its messages use. Part of export/pprof.
+ * pprof_tables - the texts and functions of a pprof profile, each once, by the numbers
+ * that its messages refer to them with. Part of export/pprof.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "base/span.h"
 
 struct pprof_function_row {
-	uint64_t name, system_name, file; /* texts */
+	uint64_t name, system_name, file; /* numbers of texts */
 };
 
 struct pprof_tables {
@@ -26,10 +26,10 @@ struct pprof_tables {
 };
 void pprof_tables_release(struct pprof_tables *tables); /* also right for zeroed ones */
 
-/* The number of a text; bytes that are no UTF-8, which proto3 forbids, are U+FFFD in it. 0 or
+/* Finds or adds a text; bytes that are not UTF-8, which proto3 forbids, become U+FFFD. 0 or
  * -ENOMEM. */
 int pprof_text_of(struct pprof_tables *tables, struct span text, uint64_t *number);
 int pprof_word_of(struct pprof_tables *tables, const char *word, uint64_t *number); /* NULL: "" */
-/* The id of a function. 0 or -ENOMEM. */
+/* Finds or adds a function. NULL stands for "". 0 or -ENOMEM. */
 int pprof_function_of(struct pprof_tables *tables, const char *name, const char *system_name,
 		      const char *file, uint64_t *id);

@@ -28,7 +28,7 @@ const char *const row_column_names[ROW_COLUMNS] = {
 
 struct writer {
 	const struct export_input *input;
-	rows_take take;
+	rows_visit visit;
 	void *context;
 	struct export_sums *sums;
 	uint32_t *position; /* of a column among the chosen, or STACK_NONE */
@@ -36,14 +36,16 @@ struct writer {
 	struct stacks spelled; /* frames only */
 	struct frames frames;
 	struct frame_list list;
-	size_t *first; /* by node: of its frames in the list; those of the next one end them */
+	size_t *first; /* by node: where its frames begin in the list; they end at the next node's
+			*/
 	uint32_t *path;
 	size_t path_capacity;
 	struct span host;
 	struct row_value values[ROW_COLUMNS];
 	struct buffer stack;
-	struct buffer made;	/* the row's numbers and ids; it moves, so until the row's end... */
-	size_t at[ROW_COLUMNS]; /* ... these tell where a value begins, or NOT_MADE */
+	struct buffer made;	/* the text of the row's numbers and ids */
+	size_t at[ROW_COLUMNS]; /* where a value begins in `made`, which may move until the row's
+				   end; or NOT_MADE */
 };
 
 static void writer_release(struct writer *writer)
@@ -81,7 +83,7 @@ static void put_absent(struct writer *writer, enum row_column column)
 	put_word(writer, column, NULL);
 }
 
-/* Everything that was made from `from` on. */
+/* The value of a column is what was appended to writer->made from `from` on. */
 static void put_made(struct writer *writer, enum row_column column, enum row_kind kind, size_t from)
 {
 	writer->values[column] = (struct row_value){ kind, { NULL, writer->made.size - from } };
@@ -236,7 +238,7 @@ static int put_stack(struct writer *writer, uint32_t node)
 
 /* ---- the rows */
 
-/* Whether the row's event is chosen; then the parts that all rows have are put. */
+/* Whether the row's event is chosen; if so, sets the columns of event and cell. */
 static bool begin_row(struct writer *writer, uint64_t event, const uint64_t *values,
 		      struct export_sums **sums)
 {
@@ -259,7 +261,7 @@ static int end_row(struct writer *writer)
 	for (size_t i = 0; i < ROW_COLUMNS; i++)
 		if (writer->at[i] != NOT_MADE)
 			writer->values[i].text.data = writer->made.data + writer->at[i];
-	return writer->take(writer->context, writer->values);
+	return writer->visit(writer->context, writer->values);
 }
 
 static int write_flat(struct writer *writer)
@@ -373,11 +375,11 @@ static int writer_init(struct writer *writer)
 	return ret == 0 ? spell_nodes(writer) : ret;
 }
 
-int rows_each(const struct export_input *input, rows_take take, void *context,
+int rows_each(const struct export_input *input, rows_visit visit, void *context,
 	      struct export_sums *sums)
 {
 	CLEANUP(writer_release)
-	struct writer writer = { .input = input, .take = take, .context = context, .sums = sums };
+	struct writer writer = { .input = input, .visit = visit, .context = context, .sums = sums };
 	writer.frames = (struct frames){ .input = input,
 					 .grain = STACKS_BY_TEXT,
 					 .stacks = &writer.spelled };

@@ -1,6 +1,6 @@
 /*
  * rows - a profile as long rows: one fact a row, with every part of its key in a
- * column of its own, for stores of columns. A row is a cell of the relation flat
+ * column of its own, for column stores. A row is a cell of the relation flat
  * (an address) or stack; the two are views of the same samples and are never
  * added to each other. Rows come in the profile's order.
  *
@@ -56,7 +56,7 @@ extern const char *const row_column_names[ROW_COLUMNS];
 enum row_kind {
 	ROW_ABSENT,
 	ROW_TEXT,
-	ROW_NUMBER, /* `text` is a decimal number; else as ROW_TEXT */
+	ROW_NUMBER, /* `text` is a decimal number */
 };
 
 struct row_value {
@@ -64,10 +64,11 @@ struct row_value {
 	struct span text;
 };
 
-/* Takes one row; `values` has ROW_COLUMNS entries, good until it returns. 0 or a negative errno. */
-typedef int (*rows_take)(void *context, const struct row_value *values);
+/* Called with one row; `values` has ROW_COLUMNS entries, valid until it returns. Returns 0 or a
+ * negative errno. */
+typedef int (*rows_visit)(void *context, const struct row_value *values);
 
-/* Hands out all rows of the chosen events and fills their sums; nothing is missing in rows, for
- * flat has every sample. Returns 0, what `take` failed with, or -ENOMEM. */
-int rows_each(const struct export_input *input, rows_take take, void *context,
+/* Calls `visit` with all rows of the chosen events and fills their sums, of which `missing` is
+ * empty: flat has every sample. Returns 0, what `visit` failed with, or -ENOMEM. */
+int rows_each(const struct export_input *input, rows_visit visit, void *context,
 	      struct export_sums *sums);

@@ -1,10 +1,10 @@
 /*
- * sink - where an export goes, piece by piece, so that it is never in memory as
- * a whole. Bytes are appended to `buffer`; sink_flush_some() passes them on when
- * enough are there.
+ * sink - passes an export on piece by piece, so that it is never in memory as a
+ * whole. Writers append to `buffer`; sink_flush_some() passes the bytes on when
+ * there are enough.
  *
- * After the first failure nothing is passed on any more; a writer may go on and
- * ask sink_finish() once. One thread at a time.
+ * After the first failure nothing is passed on any more; a writer may go on, and
+ * sink_finish() returns the failure. One thread at a time.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 #include "base/buffer.h"
 
-/* Takes `size` bytes. 0 or a negative errno. */
+/* Writes all of `size` bytes. 0 or a negative errno. */
 typedef int (*sink_write)(void *context, const void *bytes, size_t size);
 
 struct sink {
@@ -24,7 +24,8 @@ struct sink {
 
 void sink_init(struct sink *sink, sink_write write, void *context);
 void sink_release(struct sink *sink); /* for CLEANUP() */
-/* Between two records. Returns 0 or the first failure, -ENOMEM of the buffer too. */
+/* Called between two records. Returns 0 or the first failure, also -ENOMEM when the buffer failed.
+ */
 int sink_flush_some(struct sink *sink);
-/* All that is left. Likewise. */
+/* Passes on all that is left. Returns likewise. */
 int sink_finish(struct sink *sink);

@@ -16,12 +16,11 @@
 
 struct place;
 
-/* What makes two frames one. */
-
+/* When two frames are one. */
 enum stacks_grain {
-	STACKS_BY_TEXT,	   /* they read the same; commands by their text too */
-	STACKS_BY_SOURCE,  /* and stand in one source file */
-	STACKS_BY_ADDRESS, /* they are one address; commands by their whole context */
+	STACKS_BY_TEXT,	   /* when their texts are equal; commands too */
+	STACKS_BY_SOURCE,  /* when their texts and source files are */
+	STACKS_BY_ADDRESS, /* when their addresses are; of commands, the whole contexts */
 };
 
 enum stack_frame_kind {
@@ -33,13 +32,12 @@ enum stack_frame_kind {
 
 struct stack_frame {
 	enum stack_frame_kind kind;
-	struct span text;	      /* as folded text has it, escapes and marks included */
-	const char *name;	      /* as it is */
-	const char *file;	      /* NULL: unknown, or not asked for */
-	uint32_t line;		      /* where the procedure begins; 0: likewise */
-	uint32_t context;	      /* of STACK_COMMAND by address, else 0 */
-	const struct place *place;    /* of STACK_CODE; of several that are one, the first */
-	struct profile_frame address; /* by address, else zero */
+	struct span text;	   /* as in folded text, escapes and marks included */
+	const char *file;	   /* NULL: unknown, or not asked for */
+	uint32_t line;		   /* where the procedure begins; 0: likewise */
+	uint32_t context;	   /* of STACK_COMMAND in STACKS_BY_ADDRESS, else 0 */
+	const struct place *place; /* of STACK_CODE: the first of the places that are this frame */
+	struct profile_frame address; /* in STACKS_BY_ADDRESS, else zero */
 };
 
 #define STACK_NONE UINT32_MAX
@@ -47,9 +45,9 @@ struct stack_frame {
 struct stack_node {
 	uint32_t parent; /* 0 is the root, which has no frame */
 	uint32_t frame;
-	uint32_t line;	/* number of its cells, or STACK_NONE */
-	uint32_t child; /* while it is made: a list of nodes; 0 ends it */
-	uint32_t next;
+	uint32_t line;	/* number of its row of cells, or STACK_NONE */
+	uint32_t child; /* until the stacks are sorted: the list of its children; 0: none */
+	uint32_t next;	/* in the list of its parent's children; 0 ends it */
 };
 
 struct stacks {
@@ -59,10 +57,10 @@ struct stacks {
 	size_t node_count, node_capacity;
 	uint32_t *lines; /* nodes of the stacks, sorted */
 	size_t line_count;
-	struct cell *cells; /* by the node's `line` * columns + position among the chosen */
-	size_t cell_count, cell_capacity; /* in such rows */
-	size_t columns;
-	uint32_t *path; /* room for the longest */
+	struct cell *cells; /* at the node's `line` * columns + position among the chosen columns */
+	size_t cell_count, cell_capacity; /* in rows of `columns` cells */
+	size_t columns;			  /* chosen ones */
+	uint32_t *path;			  /* room for the longest stack */
 	struct arena arena;
 	struct hash_index frame_index;
 };

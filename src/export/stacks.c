@@ -9,11 +9,12 @@
 #include "export/frames.h"
 #include "export/stacks_order.h"
 
-/* What is known of a node of the profile; together, because nodes are visited in no order. */
+/* What is known of a node of the profile; in one structure, since nodes are visited in no order. */
 struct known {
 	uint32_t parent;
-	uint32_t first, count; /* its frames, in the list */
-	uint32_t node, root;   /* its node here, below that root + 1 */
+	uint32_t first, count; /* its frames, in builder->list */
+	uint32_t node;	       /* its last node in stacks->nodes, below... */
+	uint32_t root;	       /* ... the root of this number minus one; 0: not known */
 };
 
 struct builder {
@@ -94,7 +95,7 @@ static int add_node(struct stacks *stacks, uint32_t parent, uint32_t frame, uint
 	return 0;
 }
 
-/* Below *node, which becomes the last of them. */
+/* Adds a chain of nodes below *node, which becomes the last of them. */
 static int add_nodes(struct stacks *stacks, const uint32_t *frames, size_t count, uint32_t *node)
 {
 	int ret = 0;
@@ -148,7 +149,7 @@ static int find_root(struct builder *builder, uint64_t context, uint32_t *root)
 	return ret;
 }
 
-/* What the nodes of the profile show as, in their order: that is how they lie in memory. */
+/* Finds the frames of all nodes of the profile, in the order in which they lie in memory. */
 static int read_places(struct builder *builder)
 {
 	size_t count = profile_table(builder->input->profile, PROFILE_NODE)->count;
@@ -171,9 +172,9 @@ static int read_places(struct builder *builder)
 }
 
 /*
- * The node here of a node of the profile, below that root. What is known of its
- * parents is used, if another root has not taken its place: then a node is there
- * twice, until they are sorted.
+ * Finds or adds the node in stacks->nodes of the node `place` of the profile, below a root.
+ * builder->known remembers one root for each node of the profile: after another one was
+ * there, a node may be added twice, and stacks_sort() joins the two.
  */
 static int find_stack(struct builder *builder, uint32_t root, uint32_t place, uint32_t *node)
 {
@@ -221,9 +222,9 @@ static int add_stack(struct builder *builder, const struct table *stacks, size_t
 }
 
 /*
- * Finds the stacks of many rows of one context at once: what they need is marked
- * from the leaves up and added from the root down, in the order in which nodes lie
- * in memory. Row by row, every node would be a walk to a place of its own.
+ * Adds the nodes of many rows of one context at once: marks what they need from the leaves
+ * up, and adds it from the root down, in the order in which nodes lie in memory. Row by row,
+ * most nodes would miss the CPU's caches.
  */
 static int find_stacks(struct builder *builder, const struct table *stacks, const uint32_t *rows,
 		       size_t count)
@@ -257,10 +258,12 @@ static int find_stacks(struct builder *builder, const struct table *stacks, cons
 	return ret;
 }
 
-/* A row has so many nodes of its own, about: below it, its walk touches less than all nodes. */
+/* About how many nodes a row has of its own: with fewer rows than nodes / this, walking row by row
+ * touches fewer nodes than find_stacks(), which visits all. */
 #define NODES_OF_A_ROW 64
 
-/* Rows context by context, so that what is known of a context's nodes is used while it lasts. */
+/* Adds the rows of the table "stack" context by context, since builder->known remembers one root.
+ */
 static int add_stacks(struct builder *builder)
 {
 	const struct table *stacks = profile_table(builder->input->profile, PROFILE_STACK);
@@ -309,7 +312,7 @@ static int add_leaf(struct builder *builder, const uint64_t *keys, uint32_t posi
 	return ret < 0 ? ret : add_cell(builder->stacks, node, position, cell);
 }
 
-/* Leaves of the events without stacks; of those with stacks, what is in none. */
+/* Adds the leaves of events without stacks; of those with stacks, sums up what is in no stack. */
 static int add_flat(struct builder *builder)
 {
 	const struct table *flat = profile_table(builder->input->profile, PROFILE_FLAT);

@@ -1,13 +1,13 @@
 /*
  * stacks - the stacks of a profile as exporters write them: each distinct one
- * once, with the cells of every chosen event, in the order of folded lines by
- * their bytes. Only stacks that read the same and are not one (by address) follow
- * each other by the profile's ids.
+ * once, with the cells of every chosen event, in the order of the bytes of their
+ * folded lines. Stacks of equal text that are not one (STACKS_BY_ADDRESS) follow
+ * each other in the order of the profile's ids.
  *
  * An event without stacks has its leaves instead: command, image, procedure.
- * Making takes time linear in rows and nodes, and sorts numbers only. Texts
+ * stacks_new() takes time linear in rows and nodes, and sorts numbers only. Texts
  * borrow from the profile and its resolver, which outlive it. Nothing changes
- * it once made, but for the path that stacks_path() returns.
+ * it afterwards, except the path that stacks_path() returns.
  */
 #pragma once
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "export/stack_tree.h"
 
-/* A frame's own line, or what is below it: there the text goes on with a ';'. */
+/* What is sorted: a frame's own line, or the lines below it, where a ';' follows its text. */
 struct entry {
 	const struct stack_frame *frame;
 	uint32_t number;
@@ -50,7 +50,7 @@ static int compare_entries(const void *left, const void *right)
 	return order ? order : (a->number > b->number) - (a->number < b->number);
 }
 
-/* ranks[2 * frame + below]; made even when it fails */
+/* Stores ranks[2 * frame + below], which the caller frees also after an error. */
 static int rank_frames(const struct stacks *stacks, uint32_t **out)
 {
 	size_t count = 2 * stacks->frame_count;
@@ -104,7 +104,7 @@ static int push(struct walk *walk, uint32_t node, uint32_t depth, bool below)
 	return 0;
 }
 
-/* Node b, of the same frame and parent, becomes a part of a. */
+/* Joins node b, which has the same frame and parent, with a. */
 static void merge_nodes(struct stacks *stacks, uint32_t a, uint32_t b)
 {
 	struct stack_node *into = &stacks->nodes[a], *from = &stacks->nodes[b];

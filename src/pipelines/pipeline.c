@@ -92,7 +92,7 @@ const struct pipeline *pipelines_by_name(const struct pipelines *pipelines, cons
 	return NULL;
 }
 
-/* ---- which processor a text means */
+/* ---- the processor that cpu_vendor and cpu_model name */
 
 static bool hexadecimal(struct span text, uint32_t *out)
 {
@@ -105,7 +105,7 @@ static bool hexadecimal(struct span text, uint32_t *out)
 }
 
 /* "MIDR 0x410fd034": implementer in bits 31-24, part in 15-4. */
-static bool want_midr(struct span text, struct pipeline_match *wanted)
+static bool parse_midr(struct span text, struct pipeline_match *wanted)
 {
 	static const char prefix[] = "MIDR 0x";
 	size_t skipped = strlen(prefix);
@@ -120,7 +120,8 @@ static bool want_midr(struct span text, struct pipeline_match *wanted)
 	return true;
 }
 
-static bool want_family(struct span vendor, struct span text, struct pipeline_match *wanted)
+/* "06-55-04": family, model and stepping of x86, as machine/cpu_model.h spells them. */
+static bool parse_family(struct span vendor, struct span text, struct pipeline_match *wanted)
 {
 	*wanted = (struct pipeline_match){ .arm = false };
 	const char *dash = text.size ? memchr(text.data, '-', text.size) : NULL;
@@ -157,8 +158,8 @@ static const struct pipeline *find(const struct pipelines *pipelines,
 	return NULL;
 }
 
-/* The next core type's text, off the front of *text. */
-static struct span take_type(struct span *text)
+/* Cuts the text of the next core type off the front of *text. */
+static struct span next_type(struct span *text)
 {
 	static const char between[] = ", ";
 	const char *start = text->data;
@@ -175,10 +176,10 @@ struct pipeline_choice pipelines_for(const struct pipelines *pipelines, struct s
 	struct pipeline_choice choice = { .fit = PIPELINE_GUESSED };
 	const struct pipeline *first = NULL;
 	for (struct span rest = cpu_model; rest.size;) {
-		struct pipeline_match wanted; /* its first_model */
-		struct span type = take_type(&rest);
-		bool told = want_midr(type, &wanted) || want_family(cpu_vendor, type, &wanted);
-		const struct pipeline *found = told ? find(pipelines, &wanted) : NULL;
+		struct pipeline_match wanted; /* without last_model */
+		struct span type = next_type(&rest);
+		bool known = parse_midr(type, &wanted) || parse_family(cpu_vendor, type, &wanted);
+		const struct pipeline *found = known ? find(pipelines, &wanted) : NULL;
 		if (type.data == cpu_model.data)
 			first = found;
 		else if (found != first)

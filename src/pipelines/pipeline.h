@@ -1,8 +1,8 @@
 /*
- * pipeline - what is known of a processor's inside, from the tables of data/pipelines
+ * pipeline - figures of a processor's pipeline, from the tables of data/pipelines
  * (README.md there: the syntax, and what each figure means): how many instructions
- * issue together, what the units take and for how long, what a miss costs. The tables
- * are part of the program; each number names its source there.
+ * issue together, which units execute them and for how long, what a miss costs. The
+ * tables are part of the program; each number names its source there.
  *
  * A struct pipeline owns nothing. A struct pipelines holds the tables of the program,
  * read by pipelines_new(); after that nothing changes it, and threads may share it.
@@ -26,7 +26,7 @@ struct error;
 #define PIPELINE_MAX_CYCLES	 10000 /* no figure in cycles is above it */
 #define PIPELINE_UNKNOWN	 UINT32_MAX
 
-/* What a result is used for; machines forward to some uses earlier than to others. */
+/* What a result is used for: processors forward results to some uses earlier than to others. */
 enum pipeline_use {
 	PIPELINE_OPERAND,
 	PIPELINE_ADDRESS,    /* of a load, a store or a jump */
@@ -36,8 +36,8 @@ enum pipeline_use {
 };
 
 /*
- * Rows of the tables: the classes of base/latency_class.h, of which some have further
- * rows for narrower operands; the class's own row is then that of 64 bits.
+ * Rows of the tables: the classes of base/latency_class.h. Some classes have further rows
+ * for narrower operands; their own row is then that of 64 bits.
  */
 enum pipeline_row {
 	PIPELINE_DIVIDE_32 = LATENCY_CLASSES,
@@ -48,10 +48,11 @@ enum pipeline_row {
 };
 
 struct pipeline_work {
-	uint32_t latency_cycles[PIPELINE_USES]; /* from issue to the issue of who uses it */
-	uint32_t busy_cycles;			/* how long a unit takes no other; at least 1 */
-	uint32_t units;	 /* bit i: unit_names[i] takes it; one of them is needed; 0: none is */
-	bool ends_group; /* nothing behind it issues in its cycle */
+	uint32_t latency_cycles[PIPELINE_USES]; /* from its issue to that of an instruction which
+						   uses the result */
+	uint32_t busy_cycles; /* for which its unit accepts no other instruction; at least 1 */
+	uint32_t units;	 /* bit i: unit_names[i] can execute it, one is needed; 0: it needs none */
+	bool ends_group; /* no later instruction issues in its cycle */
 };
 
 struct pipeline_cache {
@@ -66,40 +67,40 @@ struct pipeline_match {
 
 struct pipeline {
 	char name[PIPELINE_NAME_BYTES]; /* "cortex-a53" */
-	bool generic;			/* a stand-in for machines without a table of their own */
+	bool generic;			/* used for processors without a table of their own */
 	bool in_order;
-	uint32_t issue_width, retire_width;
+	uint32_t issue_width, retire_width; /* instructions a cycle; the second is not used */
 
 	uint32_t unit_count;
 	char unit_names[PIPELINE_UNITS][PIPELINE_UNIT_NAME_BYTES];
 	struct pipeline_work work[PIPELINE_ROWS]; /* pipeline_work_of() */
-	/* What reading an operand from memory adds to an operation of another class. */
+	/* Added to the latency of another class when an operand is read from memory. */
 	uint32_t load_operand_cycles;
-	/* From issue to the register that an address's increment leaves. */
+	/* From issue until the register that an address increments can be used. */
 	uint32_t address_update_cycles;
 	/* A load does not issue just this many cycles after a store; 0: no such rule. */
 	uint32_t store_load_gap_cycles;
 
 	struct pipeline_cache l1i, l1d, l2, llc;
 	/*
-	 * What a miss of each cache adds to the time; a miss of several adds up. What
-	 * misses the last of them counts store_miss_cycles or fetch_miss_cycles in place of
-	 * that cache's own when it is a store or an instruction fetch.
+	 * Cycles that a miss of each cache adds; misses of several add up. A store or an
+	 * instruction fetch that misses the last cache counts store_miss_cycles or
+	 * fetch_miss_cycles in place of llc_miss_cycles.
 	 */
 	uint32_t l1i_miss_cycles, l1d_miss_cycles, l2_miss_cycles, llc_miss_cycles,
 		store_miss_cycles, fetch_miss_cycles;
-	uint32_t itlb_entries, dtlb_entries, l2_tlb_entries;
-	uint32_t l2_tlb_cycles, page_walk_cycles; /* missed in the first TLB; in all of them */
+	uint32_t itlb_entries, dtlb_entries, l2_tlb_entries; /* not used */
+	uint32_t l2_tlb_cycles, page_walk_cycles; /* of a miss of the first TLB; of all of them */
 	uint32_t mispredict_cycles;
-	uint32_t store_buffer_entries;
+	uint32_t store_buffer_entries; /* not used */
 
 	struct pipeline_match matches[PIPELINE_MATCHES];
 	size_t match_count;
 };
 
-/* "divide-32", "alu": as the tables write it. */
+/* The name of a row in the tables: "divide-32", "alu". */
 const char *pipeline_row_name(unsigned row);
-/* `width_bits` of a division or a root; 0 is 64. */
+/* The row of a class. `width_bits` is that of a division's or root's operands; 0 is 64. */
 const struct pipeline_work *pipeline_work_of(const struct pipeline *pipeline,
 					     enum latency_class class, unsigned width_bits);
 
@@ -112,34 +113,34 @@ int pipeline_parse(struct span text, const char *name, struct pipeline *out, str
 
 struct pipelines;
 
-/* Returns 0 and stores what the caller frees; or -ENOMEM, or -EBADMSG (a table is wrong: a mistake
- * of ours that the unit tests find). */
+/* Reads all tables. Returns 0 and stores what the caller frees; or, with *err, -ENOMEM or -EBADMSG
+ * (a table is wrong: our own mistake, which unit tests find). */
 int pipelines_new(struct pipelines **out, struct error *err);
 void pipelines_free(struct pipelines *pipelines);   /* NULL does nothing */
 void pipelines_freep(struct pipelines **pipelines); /* for CLEANUP() */
 
 size_t pipelines_count(const struct pipelines *pipelines);
 const struct pipeline *pipelines_at(const struct pipelines *pipelines, size_t index);
-/* NULL when there is none of that name. */
+/* The table of that name, or NULL. */
 const struct pipeline *pipelines_by_name(const struct pipelines *pipelines, const char *name);
 
 enum pipeline_fit {
-	PIPELINE_FITS,	     /* a table of this very processor */
-	PIPELINE_KIND_KNOWN, /* a generic one: it is known to be in order, or not to be */
+	PIPELINE_FITS,	     /* the table of this processor */
+	PIPELINE_KIND_KNOWN, /* a generic one that is right about in-order or out-of-order issue */
 	PIPELINE_GUESSED,    /* a generic one: nothing is known of this processor */
 };
 
 struct pipeline_choice {
 	const struct pipeline *pipeline; /* never NULL; borrowed */
 	enum pipeline_fit fit;
-	bool mixed; /* the machine has core types that other tables describe: this is the first */
-	char note[256]; /* one sentence about the choice when it is not plainly right; else "" */
+	bool mixed; /* another core type of the machine has another table: this is the first's */
+	char note[256]; /* one sentence about the choice unless it fits plainly; else "" */
 };
 
 /*
- * The table of the processor that a profile's source records: `cpu_vendor` and
- * `cpu_model` as struct profile_source has them, absent ones empty: spelled as
- * cpu_model.h does, core types joined by ", ".
+ * Chooses the table for the processor of a profile's source: `cpu_vendor` and `cpu_model` as
+ * in struct profile_source, empty when absent; models as machine/cpu_model.h spells them,
+ * those of several core types joined by ", ".
  */
 struct pipeline_choice pipelines_for(const struct pipelines *pipelines, struct span cpu_vendor,
 				     struct span cpu_model);

@@ -1,4 +1,4 @@
-/* The syntax is data/pipelines/README.md's. */
+/* Reads a table in the syntax of data/pipelines/README.md. */
 #include "pipelines/pipeline.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static const char *const uses[PIPELINE_USES] = {
 	[PIPELINE_FACTOR] = ".factor",
 };
 
-/* Nothing is without work: units of this row stand for "needs none" while reading. */
+/* A bit in pipeline_work.units while reading: the row needs no unit, and says so. */
 #define NEEDS_NONE (1u << PIPELINE_UNITS)
 
 struct table {
@@ -106,8 +106,8 @@ static bool is(struct span text, const char *word)
 	return span_equal(text, span_of_text(word));
 }
 
-/* Takes `prefix` off the front of *text. */
-static bool take_prefix(struct span *text, const char *prefix)
+/* Cuts `prefix` off the front of *text; false when it does not begin so. */
+static bool skip_prefix(struct span *text, const char *prefix)
 {
 	size_t size = strlen(prefix);
 	if (text->size < size || memcmp(text->data, prefix, size) != 0)
@@ -116,16 +116,16 @@ static bool take_prefix(struct span *text, const char *prefix)
 	return true;
 }
 
-/* What stands before `end` (or everything), taken off the front of *text with `end`. */
-static struct span take_until(struct span *text, char end)
+/* Cuts the part before `end`, and `end`, off the front of *text; all of it without an `end`. */
+static struct span cut_until(struct span *text, char end)
 {
 	const char *at = text->size ? memchr(text->data, end, text->size) : NULL;
 	size_t size = at ? (size_t)(at - (const char *)text->data) : text->size;
-	struct span taken = { text->data, size };
+	struct span part = { text->data, size };
 	size_t skipped = size + (at != NULL);
 	if (skipped)
 		*text = (struct span){ (const char *)text->data + skipped, text->size - skipped };
-	return taken;
+	return part;
 }
 
 static int wrong(const struct table *table, const char *what, struct span text)
@@ -172,7 +172,7 @@ static int wants_unit(const struct table *table, const struct line *line, const 
 	return wrong(table, "wrong unit", line->unit);
 }
 
-static int take_name(struct table *table, struct span value)
+static int parse_name(struct table *table, struct span value)
 {
 	struct pipeline *out = table->out;
 	if (table->named)
@@ -184,8 +184,8 @@ static int take_name(struct table *table, struct span value)
 	return 0;
 }
 
-static int take_choice(struct table *table, struct span value, const char *yes, const char *no,
-		       bool *known, bool *out)
+static int parse_choice(struct table *table, struct span value, const char *yes, const char *no,
+			bool *known, bool *out)
 {
 	if (*known || (!is(value, yes) && !is(value, no)))
 		return wrong(table, *known ? "given twice" : "unknown value", value);
@@ -194,8 +194,8 @@ static int take_choice(struct table *table, struct span value, const char *yes, 
 	return 0;
 }
 
-static int take_cycles(struct table *table, struct span row_name, struct span value, bool *seen,
-		       uint32_t *out)
+static int parse_cycles(struct table *table, struct span row_name, struct span value, bool *seen,
+			uint32_t *out)
 {
 	if (*seen)
 		return wrong(table, "given twice", row_name);
@@ -205,10 +205,10 @@ static int take_cycles(struct table *table, struct span row_name, struct span va
 	return 0;
 }
 
-/* latency.ROW, latency.ROW.address, ... */
-static int take_latency(struct table *table, struct span key, struct span value)
+/* A latency: `key` is ROW, ROW.address, ... */
+static int parse_latency(struct table *table, struct span key, struct span value)
 {
-	struct span rest = key, name = take_until(&rest, '.');
+	struct span rest = key, name = cut_until(&rest, '.');
 	unsigned row, use = PIPELINE_OPERAND;
 	if (!row_of_name(name, &row))
 		return wrong(table, "unknown class", key);
@@ -217,27 +217,27 @@ static int take_latency(struct table *table, struct span key, struct span value)
 			use++;
 	if (use == PIPELINE_USES)
 		return wrong(table, "unknown use", key);
-	return take_cycles(table, key, value, &table->latency_seen[row][use],
-			   &table->out->work[row].latency_cycles[use]);
+	return parse_cycles(table, key, value, &table->latency_seen[row][use],
+			    &table->out->work[row].latency_cycles[use]);
 }
 
-static int take_busy(struct table *table, struct span key, struct span value)
+static int parse_busy(struct table *table, struct span key, struct span value)
 {
 	unsigned row;
 	if (!row_of_name(key, &row))
 		return wrong(table, "unknown class", key);
-	int ret = take_cycles(table, key, value, &table->busy_seen[row],
-			      &table->out->work[row].busy_cycles);
+	int ret = parse_cycles(table, key, value, &table->busy_seen[row],
+			       &table->out->work[row].busy_cycles);
 	if (ret == 0 && table->out->work[row].busy_cycles == 0)
 		return wrong(table, "no number of cycles", value);
 	return ret;
 }
 
-/* Adds `unit` to each row that is named; or marks it when `unit` is 0. */
-static int take_rows(struct table *table, struct span value, uint32_t unit)
+/* Adds `unit` to each row in the list; with `unit` 0 marks that the row ends its group. */
+static int parse_rows(struct table *table, struct span value, uint32_t unit)
 {
 	for (struct span rest = value; rest.size;) {
-		struct span name = take_until(&rest, ',');
+		struct span name = cut_until(&rest, ',');
 		unsigned row;
 		if (!row_of_name(name, &row))
 			return wrong(table, "unknown class", name);
@@ -254,7 +254,7 @@ static int take_rows(struct table *table, struct span value, uint32_t unit)
 	return 0;
 }
 
-static int take_unit(struct table *table, struct span name, struct span value)
+static int parse_unit(struct table *table, struct span name, struct span value)
 {
 	struct pipeline *out = table->out;
 	if (out->unit_count == PIPELINE_UNITS || name.size == 0 ||
@@ -264,11 +264,11 @@ static int take_unit(struct table *table, struct span name, struct span value)
 		if (is(name, out->unit_names[i]))
 			return wrong(table, "given twice", name);
 	memcpy(out->unit_names[out->unit_count], name.data, name.size);
-	return take_rows(table, value, 1u << out->unit_count++);
+	return parse_rows(table, value, 1u << out->unit_count++);
 }
 
 /* GenuineIntel/0x6/0x55, AuthenticAMD/0x19/0x10-0x1f, or 0x41/0xd03 */
-static int take_match(struct table *table, struct span value, bool arm)
+static int parse_match(struct table *table, struct span value, bool arm)
 {
 	struct pipeline *out = table->out;
 	struct pipeline_match match = { .arm = arm };
@@ -276,12 +276,12 @@ static int take_match(struct table *table, struct span value, bool arm)
 	if (out->match_count == PIPELINE_MATCHES)
 		return wrong(table, "too many matches at", value);
 	if (!arm) {
-		struct span vendor = take_until(&rest, '/');
+		struct span vendor = cut_until(&rest, '/');
 		if (vendor.size == 0 || vendor.size >= sizeof(match.vendor))
 			return wrong(table, "no vendor in", value);
 		memcpy(match.vendor, vendor.data, vendor.size);
 	}
-	struct span family = take_until(&rest, '/'), first = take_until(&rest, '-');
+	struct span family = cut_until(&rest, '/'), first = cut_until(&rest, '-');
 	if (!parse_number(family, &match.family) || !parse_number(first, &match.first_model) ||
 	    !parse_number(rest.size ? rest : first, &match.last_model) ||
 	    match.last_model < match.first_model)
@@ -290,7 +290,7 @@ static int take_match(struct table *table, struct span value, bool arm)
 	return 0;
 }
 
-static int take_scalar(struct table *table, const struct line *line)
+static int parse_scalar(struct table *table, const struct line *line)
 {
 	for (size_t i = 0; i < COUNT_OF(scalars); i++) {
 		const struct scalar *scalar = &scalars[i];
@@ -310,7 +310,7 @@ static int take_scalar(struct table *table, const struct line *line)
 	return wrong(table, "unknown key", line->key);
 }
 
-static int take_line(struct table *table, const struct line *line)
+static int parse_line(struct table *table, const struct line *line)
 {
 	struct pipeline *out = table->out;
 	struct span key = line->key, value = line->value;
@@ -318,36 +318,36 @@ static int take_line(struct table *table, const struct line *line)
 	int ret;
 	if (is(key, "name")) {
 		unit = "text";
-		ret = take_name(table, value);
+		ret = parse_name(table, value);
 	} else if (is(key, "kind")) {
 		unit = "choice";
-		ret = take_choice(table, value, "generic", "cpu", &table->kind_known,
-				  &out->generic);
+		ret = parse_choice(table, value, "generic", "cpu", &table->kind_known,
+				   &out->generic);
 	} else if (is(key, "order")) {
 		unit = "choice";
-		ret = take_choice(table, value, "in", "out", &table->order_known, &out->in_order);
+		ret = parse_choice(table, value, "in", "out", &table->order_known, &out->in_order);
 	} else if (is(key, "match.x86") || is(key, "match.arm")) {
 		unit = "processor";
-		ret = take_match(table, value, is(key, "match.arm"));
+		ret = parse_match(table, value, is(key, "match.arm"));
 	} else if (is(key, "no-unit")) {
-		ret = take_rows(table, value, NEEDS_NONE);
+		ret = parse_rows(table, value, NEEDS_NONE);
 	} else if (is(key, "ends-group")) {
-		ret = take_rows(table, value, 0);
-	} else if (take_prefix(&key, "unit.")) {
-		ret = take_unit(table, key, value);
-	} else if (take_prefix(&key, "latency.")) {
+		ret = parse_rows(table, value, 0);
+	} else if (skip_prefix(&key, "unit.")) {
+		ret = parse_unit(table, key, value);
+	} else if (skip_prefix(&key, "latency.")) {
 		unit = "cycles";
-		ret = take_latency(table, key, value);
-	} else if (take_prefix(&key, "busy.")) {
+		ret = parse_latency(table, key, value);
+	} else if (skip_prefix(&key, "busy.")) {
 		unit = "cycles";
-		ret = take_busy(table, key, value);
+		ret = parse_busy(table, key, value);
 	} else {
-		return take_scalar(table, line);
+		return parse_scalar(table, line);
 	}
 	return ret < 0 ? ret : wants_unit(table, line, unit);
 }
 
-static struct span take_word(struct span *text)
+static struct span next_word(struct span *text)
 {
 	const char *at = text->data, *end = at + text->size;
 	while (at < end && (*at == ' ' || *at == '\t'))
@@ -360,19 +360,19 @@ static struct span take_word(struct span *text)
 }
 
 /* "key value unit # source"; a line that starts with # is a comment, an empty one nothing. */
-static int take_text_line(struct table *table, struct span text)
+static int parse_text_line(struct table *table, struct span text)
 {
 	struct span rest = text, start = text;
-	if (take_word(&start).size == 0 || ((const char *)text.data)[0] == '#')
+	if (next_word(&start).size == 0 || ((const char *)text.data)[0] == '#')
 		return 0;
-	struct line line = { .key = take_word(&rest) };
-	line.value = take_word(&rest);
-	line.unit = take_word(&rest);
+	struct line line = { .key = next_word(&rest) };
+	line.value = next_word(&rest);
+	line.unit = next_word(&rest);
 	if (!line.value.size || !line.unit.size)
 		return wrong(table, "not 'key value unit # source':", text);
-	if (!is(take_word(&rest), "#") || take_word(&rest).size == 0)
+	if (!is(next_word(&rest), "#") || next_word(&rest).size == 0)
 		return wrong(table, "no source in", text);
-	return take_line(table, &line);
+	return parse_line(table, &line);
 }
 
 static int check_rows(struct table *table)
@@ -399,7 +399,7 @@ int pipeline_parse(struct span text, const char *name, struct pipeline *out, str
 	memset(out, 0, sizeof(*out));
 	for (struct span rest = text; rest.size;) {
 		table.line++;
-		int ret = take_text_line(&table, take_until(&rest, '\n'));
+		int ret = parse_text_line(&table, cut_until(&rest, '\n'));
 		if (ret < 0)
 			return ret;
 	}

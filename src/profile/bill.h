@@ -1,8 +1,8 @@
 /*
- * bill - the items of the table "bill": what happened to the samples that are
- * not in the cells, and what collecting cost. All are sums. Samples of an
- * event: `runs` = stored + lost_* + filtered + stepped. An item that is not there was
- * not known, which is not the same as 0.
+ * bill - the items of the table "bill": what became of the samples that are not in
+ * the cells, and what collecting cost. All are sums. Samples of an event:
+ * `runs` = stored + lost_* + filtered + stepped. An item that is missing is
+ * unknown, not 0.
  */
 #pragma once
 
@@ -19,26 +19,29 @@ struct profile;
 #define BILL_STEPPED  "stepped"	 /* set aside: of threads while they were stepped */
 #define BILL_LOST_RING                                                                             \
 	"lost_ring" /* no room in the perf ring (PERF_FORMAT_LOST, else LOST records) */
-#define BILL_LOST_TABLE	   "lost_table"	   /* no room in a kernel-side table */
+/* these two for counting in the kernel: nobody writes them yet */
+#define BILL_LOST_TABLE	   "lost_table"	   /* no room in a table of the kernel */
 #define BILL_LOST_SKIPPED  "lost_skipped"  /* overflows that the kernel did not hand on */
-#define BILL_LOST_DAMAGED  "lost_damaged"  /* records that made no sense */
+#define BILL_LOST_DAMAGED  "lost_damaged"  /* records that could not be decoded */
 #define BILL_LOST_ESTIMATE "lost_estimate" /* events that the lost samples stood for */
 #define BILL_STACKS_CUT	   "stacks_cut"	   /* stored with a stack that the depth limit cut off */
 #define BILL_STACKS_FOLLOWED                                                                       \
-	"stacks_followed" /* imported: stored with a stack that was followed by frame pointers */
+	"stacks_followed" /* imported: stored with a stack that frame pointers gave */
 #define BILL_LOST_HARDWARE "lost_hardware" /* no room in the buffer that the CPU fills itself */
 #define BILL_READS	   "reads" /* samples of a group's leader that read this event's advance */
-/* prefix; the cause follows, as "unknown_no_mapping" (samples stored, image unknown) */
+/* prefix of samples that are stored with an unknown image: the cause follows, as
+ * "unknown_no_mapping" */
 #define BILL_UNKNOWN_PREFIX "unknown_"
 /* per event, in samples of user code whose registers were taken: interpreted + thinned + unfit +
  * lost of them */
-#define BILL_INTERPRETED	"interpreted"	     /* forward, for where branches went */
+#define BILL_INTERPRETED	"interpreted"	     /* forward, to learn where branches went */
 #define BILL_INTERPRET_THINNED	"interpret_thinned"  /* left out, so as to keep the budget */
 #define BILL_INTERPRET_UNFIT	"interpret_unfit"    /* no registers, 32-bit, code of no file */
-#define BILL_INTERPRET_LOST	"interpret_lost"     /* what interprets them failed */
+#define BILL_INTERPRET_LOST	"interpret_lost"     /* the interpreter failed */
 #define BILL_INTERPRET_SILENT	"interpret_silent"   /* interpreted, and no branch became known */
 #define BILL_INTERPRET_OUTCOMES "interpret_outcomes" /* branches that became known, in all */
-/* prefix; why paths ended follows (isa/interpret.h), as "interpret_end_limit" */
+/* prefix of how many paths ended for a reason, which follows (isa/interpret.h), as
+ * "interpret_end_limit" */
 #define BILL_INTERPRET_END_PREFIX "interpret_end_"
 /* per event and CPU, in ns */
 #define BILL_ENABLED_NS	    "enabled_ns"
@@ -58,39 +61,43 @@ struct profile;
 #define BILL_ONLINE_NS "online_ns"
 #define BILL_BUSY_NS   "busy_ns" /* wall - idle - iowait */
 #define BILL_STEAL_NS  "steal_ns"
-/* that nothing was counted on it, for it was offline; not part of the three above. Only where there
-   is some */
+/* time when it was offline and nothing was counted on it; not part of the three above. There only
+   when it is not 0 */
 #define BILL_OFFLINE_NS "offline_ns"
 /* of the whole recording: event 0, no cpu */
 #define BILL_COMMAND_ELAPSED_NS "command_elapsed_ns" /* of the command that was recorded */
-#define BILL_COMMAND_USER_NS	"command_user_ns" /* its CPU time and its children's, as wait4(2) */
+#define BILL_COMMAND_USER_NS	"command_user_ns" /* CPU time of it and its children, as wait4(2) */
 #define BILL_COMMAND_SYSTEM_NS	"command_system_ns"
 #define BILL_SAMPLED_USER_NS	"sampled_user_ns" /* CPU time of the processes that were sampled */
 #define BILL_SAMPLED_SYSTEM_NS	"sampled_system_ns"
 #define BILL_SELF_CPU_NS	"self_cpu_ns"  /* CPU time of the collector itself */
 #define BILL_SELF_BYTES		"self_bytes"   /* bytes of rings and of copies of files */
 #define BILL_RING_BYTES		"ring_bytes"   /* bytes that came through the rings */
-#define BILL_INTERPRET_NS	"interpret_ns" /* of self_cpu_ns: interpreting samples */
+#define BILL_INTERPRET_NS	"interpret_ns" /* part of self_cpu_ns: interpreting samples */
 #define BILL_BURSTS		"bursts" /* stretches of single steps, of one instruction or more */
 #define BILL_STEPS		"steps"	 /* instructions in them */
-#define BILL_BURST_NS		"burst_ns" /* that threads took longer for them */
-/* prefix; why they ended follows (collect/step.h), as "burst_end_done" */
+#define BILL_BURST_NS		"burst_ns" /* by which stepping delayed threads */
+/* prefix of how many bursts ended for a reason, which follows (collect/step.h), as
+ * "burst_end_done" */
 #define BILL_BURST_END_PREFIX "burst_end_"
 #define BILL_LOST_SIDEBAND    "lost_sideband" /* lost records about processes and mappings */
-#define BILL_CUT_OFF	      "cut_off"	      /* recordings that ended without saying goodbye */
+#define BILL_CUT_OFF	      "cut_off"	      /* recordings whose writer died */
 #define BILL_MAPS_CUT	      "maps_cut" /* processes with more mappings than there was time to read */
 #define BILL_TRACE_CUT	      "trace_cut" /* pieces of a hardware trace that came out shorter */
 #define BILL_TRACE_LEFT_OUT   "trace_left_out" /* bytes of a hardware trace, which nobody decoded */
 #define BILL_RAW_LEFT_OUT     "raw_left_out"   /* bytes of samples' raw data: IBS, tracepoints */
 
-/* prefix; names, code, flow or lines and why follow, as "left_out_lines_time" (files of which
- * these, and what comes after them in this list, were not gathered; why is time, memory, asked,
- * failed, unanswered, busy or size), or what was beyond its user's
- * share, as "left_out_mappings"; and a prefix for the files' paths, the first ones */
+/*
+ * Prefix of what was not gathered. What and why follow, as "left_out_lines_time": how many files
+ * lack names, code, flow or lines, and what comes after that in this order; why is time, memory,
+ * asked, failed, unanswered, busy or size. Or what exceeded the share of its user follows, as
+ * "left_out_mappings". The second prefix is followed by the path of such a file; only the first
+ * ones are there.
+ */
 #define BILL_LEFT_OUT_PREFIX	  "left_out_"
 #define BILL_LEFT_OUT_FILE_PREFIX "left_out_file_"
 
-/* The items of one event about samples whose code is unknown, by enum unknown_cause; cpu optional.
- * 0 or -ENOMEM. */
+/* Adds the items BILL_UNKNOWN_PREFIX of one event, by enum unknown_cause; the CPU is an
+ * optional_of(). 0 or -ENOMEM. */
 int bill_add_unknown(struct profile *profile, uint32_t event, uint64_t optional_cpu,
 		     const uint64_t samples[UNKNOWN_CAUSES]);

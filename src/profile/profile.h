@@ -255,8 +255,6 @@ struct profile_frame {
  * its children's. */
 int profile_add_node(struct profile *profile, uint32_t parent, const struct profile_frame *frame,
 		     uint32_t *id);
-bool profile_has_node(const struct profile *profile, uint32_t parent,
-		      const struct profile_frame *frame);
 struct profile_frame profile_node(const struct profile *profile, uint64_t id, uint32_t *parent);
 
 /*

@@ -19,17 +19,6 @@ int profile_add_row(struct profile *profile, enum profile_table which, const uin
 	return table_add(table, key_row, value_row, row);
 }
 
-bool profile_has_node(const struct profile *profile, uint32_t parent,
-		      const struct profile_frame *frame)
-{
-	const uint64_t row[TABLE_MAX_COLUMNS] = { [NODE_PARENT] = parent,
-						  [NODE_KIND] = frame->kind,
-						  [NODE_IMAGE] = frame->image,
-						  [NODE_VADDR] = frame->vaddr,
-						  [NODE_NAME] = frame->name };
-	return table_has(profile->tables[PROFILE_NODE], row);
-}
-
 int profile_add_node(struct profile *profile, uint32_t parent, const struct profile_frame *frame,
 		     uint32_t *id)
 {

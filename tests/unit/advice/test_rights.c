@@ -40,7 +40,6 @@ static void root_has_them_and_limits_are_read(void **state)
 	(void)state;
 	struct rights rights = read_tree(tree_amd_metal);
 	assert_true(rights_perfmon(&rights));
-	assert_true(rights_bpf(&rights));
 	assert_int_equal(rights.paranoid, -1);
 	assert_int_equal(rights.memlock_bytes, 8388608);
 	assert_int_equal(rights.open_files, 1024);
@@ -56,7 +55,6 @@ static void capabilities_of_a_user_namespace_do_not_count(void **state)
 	rights.has[RIGHT_PERFMON] = rights.has[RIGHT_BPF] = FACT_YES;
 	assert_int_equal(rights.user_namespace, FACT_YES);
 	assert_false(rights_perfmon(&rights));
-	assert_false(rights_bpf(&rights));
 	assert_int_equal(rights.seccomp_mode, 2);
 	assert_int_equal(rights.no_new_privileges, FACT_YES);
 	assert_int_equal(rights.paranoid, 4);

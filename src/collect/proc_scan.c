@@ -193,7 +193,7 @@ static int scan_process(struct session *session, struct share *share, uint32_t p
 		process->known = true;
 		return 0;
 	}
-	process->asked = true; /* its children inherit its group, should they end unseen */
+	process->asked = true; /* scan_freely() reads its group, which children inherit */
 	ret = scan_freely(session, share, process);
 	return ret < 0 ? ret : session_scan_maps(session, process);
 }

@@ -18,7 +18,7 @@
 #define CONTAINER_DIGITS 64
 #define MOUNTS_LIMIT	 (4u << 20)
 
-/* Has the comma-separated list the member? */
+/* Whether the comma-separated list has the member. */
 static bool list_has(struct span list, const char *member)
 {
 	const char *at = list.data;

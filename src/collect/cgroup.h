@@ -9,13 +9,13 @@
 struct error;
 
 /*
- * The path that says most: of the unified hierarchy, unless the process is in its
+ * The most telling of the process's paths: that of the unified hierarchy, unless it is the
  * root; else systemd's own, then that of perf events. Borrowed from `text`; empty: none.
  */
 struct span cgroup_path(struct span text);
 
-/* The last 64 hexadecimal digits in a row of the path, as docker, containerd, CRI-O and podman name
- * theirs; empty without any. */
+/* The container's name in the path: its last run of 64 hexadecimal digits, as docker, containerd,
+ * CRI-O and podman name theirs. Borrowed; empty without one. */
 struct span cgroup_container(struct span path);
 
 /*

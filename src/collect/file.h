@@ -42,59 +42,59 @@ enum file_state {
 struct file {
 	enum file_kind kind;
 	enum file_state state;
-	uint32_t next; /* private: the number of another of the same inode */
+	uint32_t next; /* of file_same.c: the number of an older file with that device and inode */
 
-	/* What the mapping told of it, and the kernel. */
+	/* As mappings name it. */
 	uint32_t major, minor;
 	uint64_t inode, generation;
-	/* By the file system, or by a record with another one than 0: /proc/PID/maps does not tell
-	   it, and 0 stands for none. */
+	/* The file system or a record gave it. /proc/PID/maps has none, and a record's 0 stands for
+	   none. */
 	bool generation_known;
-	char *path; /* as the process that we met it in names it, without " (deleted)"; once we saw
-		       the file there ourselves (by_path), that one */
+	char *path; /* as the process that mapped it first names it, without " (deleted)"; with
+		       `by_path`, one that leads us to it, too */
 
 	/* Who maps it. */
-	struct share *met_by; /* whose process mapped it when we met it: one of his SHARE_FILES */
-	/* Whose SHARE_FILES have what its path takes of them. */
-	struct share *path_payer;
+	struct share *first_share; /* of the process that mapped it first: one of its SHARE_FILES */
+	struct share *path_payer;  /* whose SHARE_FILES have so many for the length of the path */
 	uint64_t path_units;
-	uint32_t pid;		    /* whom we met it in, or opened it through */
-	uint32_t latest_pid;	    /* who mapped it last by the same path */
-	uint64_t start, end;	    /* where that one did */
-	struct share *latest_payer; /* for what is read through that one */
-	struct share *through; /* of who mapped it first, or last of strangers: his are the mounts
-				  and paths that are looked through */
+	uint32_t pid;	     /* of the process that mapped it first, or it was opened through */
+	uint32_t latest_pid; /* of the last process that mapped it under `path` */
+	uint64_t start, end; /* that mapping: addresses */
+	struct share *latest_payer; /* pays for what is read through that process */
+	struct share *through; /* whose mounts and paths are looked through for it: of the first
+				  process that mapped it, or of the last one of a stranger */
 
 	/* What became known of it. */
 	struct identity *identity; /* its hash once it was sampled, where it could still be read */
-	uint64_t device, size_bytes; /* as fstat() told when it was identified */
+	/* By fstat() when it was identified; changed_ns: time since 1970 of its last change. */
+	uint64_t device, size_bytes;
 	int64_t changed_ns;
 	uint32_t owner;			     /* likewise; SAFE_NO_USER before */
 	uint64_t writer;		     /* who else can write it (image/writer.h) */
-	uint64_t writer_as_met;		     /* by the mounts of the process that we met it in */
+	uint64_t first_writer;		     /* by the mounts of the process that mapped it first */
 	uint64_t mount;			     /* that it was reached by; 0: not known */
 	uint8_t unique[READER_UNIQUE_BYTES]; /* for its hash */
 	struct share *share; /* who pays for reading it (shares.h); NULL: it was never opened */
-	bool looked_into;    /* for its content, with or without success */
+	bool looked_into;    /* its content was read, or cannot be */
 
 	/* Where it lies. */
 	bool elsewhere; /* not on the mount of our own root: an open descriptor would pin it */
-	bool by_path;	/* we see it by its path, as always when it is not elsewhere */
-	bool there; /* it was still there when we looked last, which holds until there_until_ns */
+	bool by_path;	/* `path` leads us to it, as always when it is not elsewhere */
+	bool there;	/* so it was when we looked last, which holds until there_until_ns */
 	uint64_t there_until_ns;
 	bool path_trusted; /* a stranger did not choose it, or it led us to the file: then looking
 			      there costs nothing that he could raise */
-	uint64_t paths_refused[FILE_PATHS_REFUSED]; /* hashes of the last that are not this file */
+	uint64_t paths_refused[FILE_PATHS_REFUSED]; /* hashes of the last that led elsewhere */
 	unsigned paths_refused_count;		    /* so far: says which is replaced next */
 
 	/* What could not be learned. */
 	bool unread; /* a share that was used up, or a limit, kept it from being read: reports say
 			so */
 	enum left_out_why unread_why; /* then */
-	bool refused; /* it was not opened, and nothing but time was wanting: tried again when who
-			 pays has some, where `unread` may stand for good */
+	bool refused; /* opening it failed for want of time alone, and is tried again when who pays
+			 has some; `unread` may stand for good */
 	struct share *tried_by; /* the payer for whom opening it failed last */
-	unsigned attempts;	/* of that one's, one after the other */
+	unsigned attempts;	/* that failed for that payer, in a row */
 
 	/* What is kept of it. */
 	int fd;	     /* held, or a copy in memory; -1: neither */
@@ -118,7 +118,7 @@ struct file_table {
 	struct file **files;
 	size_t count, capacity;
 	size_t first_free;	    /* no number up to this one is free */
-	struct number_map by_inode; /* the newest of an inode */
+	struct number_map by_inode; /* the newest file's number, by device and inode */
 	struct file_looks *looks;   /* file_same.h */
 	struct profile *session;
 	struct reader *reader; /* NULL: files are known by their records alone */
@@ -131,7 +131,7 @@ struct file_table {
 	uint64_t jitdumps_so_far;
 	struct number_map hashed_bytes; /* by writer: of whole files, up to HASHED_MOST_BYTES */
 	uint32_t anonymous, vdso, vdso_narrow, vsyscall;
-	uint32_t beyond; /* all files for which a user has no room any more */
+	uint32_t beyond; /* stands for all files for which a user has no room any more */
 };
 
 /* What a mapping says about its file. */

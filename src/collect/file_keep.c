@@ -6,6 +6,7 @@
 
 #include "collect/file.h"
 
+/* Closes what is kept of it. */
 static void let_go(struct file_table *table, struct file *file)
 {
 	if (file->fd >= 0)
@@ -54,7 +55,8 @@ void file_keep_copy(struct file_table *table, struct file *file, int fd)
 	file->copy_bytes = size_bytes;
 }
 
-/* Its descriptor is given up; what has no name any more could not be opened again. */
+/* Gives up the descriptor at that position of the list. A file without a name could not be opened
+ * again: it is copied if it has samples. */
 static void stop_holding(struct file_table *table, size_t position)
 {
 	struct file *file = file_table_get(table, table->held[position]);
@@ -91,7 +93,7 @@ void file_keep(struct file_table *table, uint32_t number, const struct safe_file
 		return;
 	}
 	if (opened->copied) {
-		/* of a file system that may not answer a second time */
+		/* its file system may not answer a second time */
 		if (held_files_room(&table->keeping, opened->size_bytes, file->by_path)) {
 			held_files_count(&table->keeping, opened->size_bytes);
 			file->copied = true;

@@ -13,15 +13,15 @@ struct file;
 struct file_table;
 struct safe_file;
 
-/* Takes over opened->fd, of a file that was just identified; where it lies is known. */
+/* Takes over opened->fd, of a file that was just identified; file->elsewhere is known. */
 void file_keep(struct file_table *table, uint32_t number, const struct safe_file *opened);
-/* Takes over `fd`, which pins nothing. Among those held, the oldest without samples gives way, else
- * the oldest. */
+/* Takes over `fd`, which keeps no file system from being unmounted. When HELD_MOST are held, the
+ * oldest without samples gives way, else the oldest. */
 void file_keep_held(struct file_table *table, uint32_t number, int fd);
-/* Copies that no sample needs give way to one of the file, which is sampled. Whether there is room
- * for it now. */
+/* Gives up copies of files without samples until there is room for one of `file`, which has some.
+ * Whether there is. */
 bool file_keep_make_room(struct file_table *table, const struct file *file);
 /* Gives up what is kept of files that are to be forgotten: in_use[number] is false. */
 void file_keep_forget(struct file_table *table, const bool *in_use);
-/* Copies it from `fd`, which stays the caller's, when there is room. */
+/* Keeps a copy of what `fd` leads to, when there is room; `fd` stays the caller's. */
 void file_keep_copy(struct file_table *table, struct file *file, int fd);

@@ -16,12 +16,12 @@
 #include "image/writer.h"
 
 #define OPEN_MOST_NS UINT64_C(200000000) /* of a stranger's request */
-#define HASHED_MOST_BYTES                                                                          \
-	((uint64_t)512 << 20) /* of a user's files, 0.3 s: the collector waits for it */
-#define OPEN_ATTEMPTS                                                                              \
-	4 /* in as many processes of a share; a file that nobody can open is not tried for ever */
+/* Of a user's files, in an epoch; the collector waits for it, some 0.3 s. */
+#define HASHED_MOST_BYTES ((uint64_t)512 << 20)
+/* In as many processes of a share: a file that nobody can open is not tried for ever. */
+#define OPEN_ATTEMPTS 4
 
-/* From here on until stop_paying() reading is paid for. */
+/* From here to stop_paying() the share pays for reading. */
 static void pay(struct file_table *table, struct share *share)
 {
 	if (table->shares && share)
@@ -34,14 +34,14 @@ static void stop_paying(struct file_table *table)
 		shares_settle(table->shares, table->reader);
 }
 
-/* Whether the one who pays has no time left. */
+/* Whether the share that pays now has no time left. */
 static bool is_spent(const struct file_table *table)
 {
 	return table->shares && shares_time_left_ns(table->shares) == 0;
 }
 
-/* Whether a limit, or who did not answer, kept it from being read: then file->unread says so. Who
- * did not is the reason still when there is no time left to ask again. */
+/* Sets file->unread where a limit, or a file system that did not answer, kept it from being read.
+ * That it did not answer stays the reason when there is no time left to ask again. */
 static void note_unread(struct file *file, int code, enum left_out_step step)
 {
 	enum left_out_why why;
@@ -51,7 +51,8 @@ static void note_unread(struct file *file, int code, enum left_out_step step)
 		file->unread_why = unanswered && why == LEFT_OUT_TIME ? LEFT_OUT_UNANSWERED : why;
 }
 
-/* Whose what was opened is: whoever can write it, unless its file system is somebody's own. */
+/* Who pays for reading what was opened: who can write it; for a file system that a user serves, the
+ * process that maps it. */
 static struct share *share_of_opened(struct file_table *table, const struct safe_file *opened,
 				     struct share *process)
 {
@@ -62,6 +63,7 @@ static struct share *share_of_opened(struct file_table *table, const struct safe
 	return shares_of_file(table->shares, opened->writer);
 }
 
+/* Notes by what the file is known again. */
 static void stamp(struct file *file, const struct safe_file *opened)
 {
 	file->device = opened->device;
@@ -93,15 +95,14 @@ static void note_user(struct file *file, const struct file_hint *hint)
 	file->end = hint->end;
 }
 
-/* Somebody's failures keep nobody else from opening it. */
+/* Whether it is worth another try: failures of one payer keep no other from opening it. */
 static bool may_try(const struct file *file, const struct file_hint *hint)
 {
 	return file->kind == FILE_PLAIN && file->state == FILE_GONE &&
 	       (file->tried_by != hint->payer || file->attempts < OPEN_ATTEMPTS);
 }
 
-/* What was refused because a share has no time left, or nobody took it up, is no attempt: the next
- * one may be luckier. */
+/* A failure because the share has no time left, or nobody came to the request, is no attempt. */
 static void note_failure(struct file *file, const struct file_hint *hint, int code, bool spent,
 			 enum left_out_step step)
 {
@@ -116,7 +117,8 @@ static void note_failure(struct file *file, const struct file_hint *hint, int co
 	file->tried_by = hint->payer;
 }
 
-/* Takes over `path`. Whether it is the file's now: its user may have no room for a longer one. */
+/* Takes over `path`. False: its user has no room for a longer one, and the file keeps what it has.
+ */
 static bool take_path(struct file_table *table, struct file *file, const struct file_hint *hint,
 		      char *path)
 {
@@ -139,7 +141,7 @@ static bool take_path(struct file_table *table, struct file *file, const struct 
 	return true;
 }
 
-/* By the path that this process has for it, which is the file's from when it was opened on. */
+/* Opens it by the path in the hint, which becomes the file's own when that goes well. */
 static int open_as_named(struct file_table *table, struct file *file, const struct file_hint *hint,
 			 struct safe_file *opened)
 {
@@ -184,8 +186,8 @@ int file_learn_newcomer(struct file_table *table, const struct file_hint *hint,
 	return ret;
 }
 
-/* The same file by our own path, on the mount of our own root, as most files of processes in mount
- * namespaces of their own are. */
+/* Most files of processes in mount namespaces of their own lie at the same path for us: then that
+ * is where *opened comes from, if it is on the mount of our own root. */
 static void prefer_own_path(struct file_table *table, struct file *file, struct share *payer,
 			    struct safe_file *opened)
 {
@@ -207,7 +209,7 @@ static void prefer_own_path(struct file_table *table, struct file *file, struct 
 	close(own.fd);
 }
 
-/* Where it lies for us, which says what may be kept of it. */
+/* Finds out where it lies for us, which says what may be kept of it. */
 static void learn_place(struct file_table *table, struct file *file, struct share *payer,
 			struct safe_file *opened)
 {
@@ -250,7 +252,7 @@ int file_learn_identity(struct file_table *table, uint32_t number, const struct 
 	file->unread = file->refused = false;
 	file->share = share_of_opened(table, &opened, hint->payer);
 	stamp(file, &opened);
-	file->writer_as_met = opened.writer;
+	file->first_writer = opened.writer;
 	struct identity *identity = calloc(1, sizeof(*identity));
 	if (!identity) {
 		close(opened.fd);
@@ -279,7 +281,7 @@ int file_learn_identity(struct file_table *table, uint32_t number, const struct 
 	return 0;
 }
 
-/* Whether our own path of that name was looked at and was not the file. */
+/* Whether a path with that hash was found to lead us to another file. */
 static bool is_known_elsewhere(const struct file *file, uint64_t path_hash)
 {
 	for (size_t i = 0; i < FILE_PATHS_REFUSED; i++)
@@ -294,8 +296,9 @@ static void note_elsewhere(struct file *file, uint64_t path_hash)
 }
 
 /*
- * The process that it was met in first named the file as nobody else knows it, which a bind mount
- * of its own does. Another one has a name for it that holds for us too: then 1, else 0 or -ENOMEM.
+ * The process that mapped the file first may name it as nobody else does, through a bind mount of
+ * its own. If `path`, of another process, leads us to the file, it becomes the file's: 1, else 0 or
+ * -ENOMEM.
  */
 static int prefer_seen_path(struct file_table *table, struct file *file, struct span path,
 			    struct share *payer)
@@ -347,7 +350,7 @@ int file_learn_mapped(struct file_table *table, uint32_t number, const struct fi
 		       : 0;
 }
 
-/* A sample fell into a file of which nothing is kept, and which an open descriptor would pin. */
+/* Copies a file of which nothing is kept, and which no descriptor may hold open. */
 static void copy_when_sampled(struct file_table *table, struct file *file)
 {
 	if (file->state != FILE_IDENTIFIED || file->kind != FILE_PLAIN || !file->elsewhere ||
@@ -362,7 +365,8 @@ static void copy_when_sampled(struct file_table *table, struct file *file)
 	stop_paying(table);
 }
 
-/* Of one user's files so much is hashed whole; the others' identity holds on this machine alone. */
+/* Whether the limit of its writer's files has room for it. Those beyond are known by their paths,
+ * on this machine alone. */
 static bool may_hash_whole(struct file_table *table, const struct file *file)
 {
 	uint64_t taken = (uint64_t)(uintptr_t)number_map_find(&table->hashed_bytes, file->writer);
@@ -375,8 +379,8 @@ static bool may_hash_whole(struct file_table *table, const struct file *file)
 }
 
 /*
- * Looks into a file that is sampled now. What cannot be read any more keeps its claim of a build-id
- * and is not taken for any other file.
+ * Hashes a file that is sampled for the first time. One that cannot be read any more keeps the
+ * build-id that it claims, and counts as no other file.
  */
 static void learn_content(struct file_table *table, struct file *file)
 {
@@ -392,7 +396,8 @@ static void learn_content(struct file_table *table, struct file *file)
 						  file_unique(file), &identity, NULL);
 		if (ret == 0) /* its segments too: it may have been written over */
 			*file->identity = identity;
-		/* Of such a one nothing else is read then. */
+		/* Names and code are read all the same, unless it is of a user's own file system.
+		 */
 		file->unread = false;
 		if (ret < 0 && writer_kind(file->writer) == WRITER_MOUNTER)
 			note_unread(file, ret, LEFT_OUT_READING);
@@ -400,7 +405,7 @@ static void learn_content(struct file_table *table, struct file *file)
 	stop_paying(table);
 }
 
-/* Its payer may have time again by now. */
+/* Opens it if it was refused, and who pays has time again. */
 static void try_again(struct file_table *table, const struct file *file, uint32_t number)
 {
 	if (!file->refused || !file->latest_payer ||

@@ -15,13 +15,14 @@ struct file_hint;
 struct file_table;
 struct safe_file;
 
-/* What a mapping names, which may or may not be a file that we know; the caller closes it. 0 or the
- * reader's code, -ENOMEM. */
+/* Opens what a mapping names, which may be a file of the table or not; the caller closes it. 0,
+ * -ENOMEM, or the reader's code. */
 int file_learn_newcomer(struct file_table *table, const struct file_hint *hint,
 			struct safe_file *opened);
-/* The file is opened and identified, if that can be done: its state tells. 0 or -ENOMEM. */
+/* Opens and identifies the file where that can be done: file->state says so then. 0 or -ENOMEM. */
 int file_learn_identity(struct file_table *table, uint32_t number, const struct file_hint *hint);
-/* A known file is mapped once more. 0, 1 when it has another path from now on, or -ENOMEM. */
+/* A known file is mapped once more. 1 when it has another path from now on, else 0; or -ENOMEM. */
 int file_learn_mapped(struct file_table *table, uint32_t number, const struct file_hint *hint);
-/* A sample fell into it: what names and code will need is made sure of now. */
+/* A sample fell into it: reads its content, and copies it where it may be gone before its names and
+ * code are read. */
 void file_learn_sampled(struct file_table *table, uint32_t number);

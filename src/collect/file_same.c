@@ -13,14 +13,14 @@
 #include "image/deleted_path.h"
 #include "image/writer.h"
 
-#define LOOKS	       4096u /* one that is pushed out costs another look */
+#define LOOKS	       4096u /* one that another replaces costs another look */
 #define LOOKS_IN_VAIN  512u
 #define LOOK_PART      200u /* of the time may go to comparing one file again */
 #define HOLDS_LEAST_NS UINT64_C(1000000000)
 #define HOLDS_MOST_NS  UINT64_C(10000000000)
 #define VAIN_LEAST_NS  UINT64_C(10000000)
 
-/* Whose mapping of which name was which file. */
+/* A mapping by which user, under which path, was compared with which file. */
 struct look_key {
 	uint64_t file; /* its number */
 	uint64_t share;
@@ -36,7 +36,8 @@ struct look {
 
 struct file_looks {
 	struct look found[LOOKS];
-	struct look vain[LOOKS_IN_VAIN]; /* could not be opened; by the newest file of the inode */
+	struct look
+		vain[LOOKS_IN_VAIN]; /* what could not be opened; `file` is the inode's newest */
 };
 
 struct file_looks *file_looks_new(void)
@@ -76,7 +77,7 @@ static uint64_t at_least(uint64_t value, uint64_t least)
 	return value > least ? value : least;
 }
 
-/* How long holds what took so long to find out. */
+/* Until when (CLOCK_MONOTONIC) a result holds that took so long to find out. */
 static uint64_t holds_until(uint64_t took_ns)
 {
 	uint64_t holds_ns = at_least(LOOK_PART * took_ns, HOLDS_LEAST_NS);
@@ -117,7 +118,7 @@ static bool same_path(const struct file *file, const struct file_hint *hint)
 
 enum answer { ANSWER_NO, ANSWER_YES, ANSWER_UNSURE };
 
-/* As far as the mapping itself tells. */
+/* Whether the hint names the file, as far as the hint itself says. */
 static enum answer compare(const struct file *file, const struct file_hint *hint,
 			   enum file_kind kind)
 {
@@ -133,12 +134,13 @@ static enum answer compare(const struct file *file, const struct file_hint *hint
 	return writer_kind(file->writer) == WRITER_MOUNTER ? ANSWER_UNSURE : ANSWER_YES;
 }
 
-/* A user's own file system says of a file what he likes, and may have the number of another's. */
+/* False: both lie on file systems that users serve, and not on the same or for the same user. Such
+ * a file system says of a file what it likes. */
 static bool same_mounter(const struct file *file, const struct file_hint *hint,
 			 const struct safe_file *opened)
 {
 	return writer_kind(opened->writer) != WRITER_MOUNTER ||
-	       (file->mount && file->mount == opened->mount) || file->met_by == hint->share;
+	       (file->mount && file->mount == opened->mount) || file->first_share == hint->share;
 }
 
 /* Whether what was opened, which is of the device and inode of both, is the file as we know it. */
@@ -146,11 +148,12 @@ static bool is_file(const struct file *file, const struct file_hint *hint,
 		    const struct safe_file *opened)
 {
 	if (opened->device != file->device || opened->owner != file->owner ||
-	    (opened->writer != file->writer && opened->writer != file->writer_as_met) ||
+	    (opened->writer != file->writer && opened->writer != file->first_writer) ||
 	    file_ways_other_generation(file, opened) || !same_mounter(file, hint, opened))
 		return false;
 	/* What a compiler of code writes grows while it is mapped. */
-	if (file->state == FILE_NOT_ELF && file->met_by == hint->share && same_path(file, hint))
+	if (file->state == FILE_NOT_ELF && file->first_share == hint->share &&
+	    same_path(file, hint))
 		return true;
 	return opened->changed_ns == file->changed_ns && opened->size_bytes == file->size_bytes;
 }
@@ -160,14 +163,14 @@ static bool was_opened(const struct file *file)
 	return file->state == FILE_IDENTIFIED || file->state == FILE_NOT_ELF;
 }
 
-/* As long as we have it open no other file has its number; of a record, which may be older, only
- * one without a generation is believed to be of now. */
+/* While we have it open no other file has its inode. But a record may be of before: a hint with a
+ * generation is not believed. */
 static bool is_pinned(const struct file *file, const struct file_hint *hint)
 {
 	return file->fd >= 0 && !file->copied && !hint->generation;
 }
 
-/* Whether our own path leads to it still. */
+/* Whether file->path leads us to it still. */
 static bool look_at_own_path(struct file_table *table, const struct file *file)
 {
 	struct safe_file own;
@@ -180,8 +183,9 @@ static bool look_at_own_path(struct file_table *table, const struct file *file)
 }
 
 /*
- * Only root or we could have given it up, and it is there. Where nothing tells generations
- * strangers are not believed even so: root's file may lie in a folder of theirs.
+ * Whether it lies at its path still, and only root or we could have replaced it. Where no
+ * generation is known, strangers' mappings need more than that: root's file may lie in a folder of
+ * theirs.
  */
 static bool is_still_there(struct file_table *table, struct file *file,
 			   const struct file_hint *hint)
@@ -206,7 +210,8 @@ static void take_generation(struct file *file, const struct file_hint *hint)
 	file->generation_known = true;
 }
 
-/* The next that the hint may name, as far as it tells itself: after `number`, or the first. */
+/* The next file after `number` (0: the first) that the hint may name and does not surely name; 0:
+ * none. */
 static uint32_t next_unsure(const struct file_table *table, const struct file_hint *hint,
 			    uint32_t number)
 {
@@ -216,7 +221,7 @@ static uint32_t next_unsure(const struct file_table *table, const struct file_hi
 	return number;
 }
 
-/* Without opening what the hint names; 0: none. */
+/* The file that the hint names, where that is known without opening anything; 0: it is not. */
 static uint32_t find_known(struct file_table *table, const struct file_hint *hint)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -234,6 +239,7 @@ static uint32_t find_known(struct file_table *table, const struct file_hint *hin
 	return first;
 }
 
+/* The file that `newcomer` is, which the hint named; 0: none of those known. */
 static uint32_t find_opened(struct file_table *table, const struct file_hint *hint,
 			    const struct safe_file *newcomer)
 {
@@ -245,8 +251,8 @@ static uint32_t find_opened(struct file_table *table, const struct file_hint *hi
 	return 0;
 }
 
-/* Opens what the hint names, and compares it with all that it may be; *opened: that it could be. 0
- * or -ENOMEM. */
+/* Opens what the hint names, and compares it with all files that it may be. *opened: whether it
+ * could be opened; *number: 0 when it is none of them. 0 or -ENOMEM. */
 static int look(struct file_table *table, const struct file_hint *hint, uint32_t *number,
 		bool *opened)
 {
@@ -277,8 +283,9 @@ static int look(struct file_table *table, const struct file_hint *hint, uint32_t
 }
 
 /*
- * The same user's file of the same name, or one that was his once; `opened`: what the hint names is
- * none of those that were opened before. 0: none.
+ * Where the hint cannot be decided: the file that the same user mapped first under that path, or
+ * that his mapping under that path was found to be however long ago. `opened`: what the hint names
+ * was opened, and is none of the files that were. 0: none.
  */
 static uint32_t find_likely(struct file_table *table, const struct file_hint *hint, bool opened)
 {
@@ -286,7 +293,7 @@ static uint32_t find_likely(struct file_table *table, const struct file_hint *hi
 		const struct file *file = file_table_get(table, number);
 		if (opened && was_opened(file))
 			continue;
-		if ((file->met_by == hint->share && same_path(file, hint)) ||
+		if ((file->first_share == hint->share && same_path(file, hint)) ||
 		    was_found(table, number, hint, 0))
 			return number;
 	}

@@ -23,7 +23,7 @@
 
 #include "collect/file.h"
 
-struct file_looks; /* what was compared lately */
+struct file_looks; /* mappings that were compared with files lately */
 
 struct file_looks *file_looks_new(void); /* NULL: out of memory; free() frees it */
 
@@ -31,7 +31,8 @@ struct file_looks *file_looks_new(void); /* NULL: out of memory; free() frees it
  * -ENOMEM. */
 int file_same_find(struct file_table *table, const struct file_hint *hint, enum file_kind kind,
 		   uint32_t *number);
-/* A new file, which the hint named. 0 or -ENOMEM. */
+/* From here on mappings like the hint may be the file with that number, which is new. 0 or -ENOMEM.
+ */
 int file_same_add(struct file_table *table, uint32_t number, const struct file_hint *hint);
-/* Finds no more the files that are to be forgotten: in_use[number] is false. */
+/* From here on no mapping is a file that is about to be forgotten: in_use[number] is false. */
 void file_same_forget(struct file_table *table, const bool *in_use);

@@ -56,6 +56,7 @@ static struct file *add_file(struct file_table *table, enum file_kind kind, stru
 	return file;
 }
 
+/* By the bytes that the kernel maps into us. */
 static int identify_vdso(struct file_table *table)
 {
 	struct file *file = file_table_get(table, table->vdso);
@@ -107,6 +108,7 @@ static enum file_kind kind_of(const struct file_hint *hint)
 	return FILE_PLAIN;
 }
 
+/* To the paths of its image. */
 static int add_path(struct file_table *table, const struct file *file)
 {
 	bool seen = file->state == FILE_IDENTIFIED && (!file->elsewhere || file->by_path);
@@ -133,7 +135,7 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 	}
 	struct span path = deleted_path_strip(hint->path);
 	uint64_t path_units = path.size / FILE_PATH_UNIT_BYTES;
-	/* Whoever maps files without end has the rest of them in common. */
+	/* All files beyond a user's limit are one. */
 	if (hint->share && !share_take(table->shares, hint->share, SHARE_FILES, 1 + path_units)) {
 		*number = table->beyond;
 		return 0;
@@ -147,7 +149,7 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 	file->inode = hint->inode;
 	file->generation = hint->generation;
 	file->generation_known = hint->generation_known && hint->generation;
-	file->met_by = file->path_payer = hint->share;
+	file->first_share = file->path_payer = hint->share;
 	file->path_units = path_units;
 	ret = file_same_add(table, *number, hint);
 	if (ret < 0)
@@ -218,10 +220,11 @@ void file_table_names_read(struct file_table *table)
 	}
 }
 
+/* What the file takes of users' shares. */
 static void give_back(struct file_table *table, const struct file *file)
 {
-	if (file->met_by)
-		share_give_back(table->shares, file->met_by, SHARE_FILES, 1);
+	if (file->first_share)
+		share_give_back(table->shares, file->first_share, SHARE_FILES, 1);
 	if (file->path_payer)
 		share_give_back(table->shares, file->path_payer, SHARE_FILES, file->path_units);
 }
@@ -264,7 +267,7 @@ int file_table_locate(struct file_table *table, uint32_t number, uint64_t offset
 {
 	struct file *file = file_table_get(table, number);
 	uint64_t vaddr = offset;
-	file_learn_sampled(table, number); /* its segments may be others by now */
+	file_learn_sampled(table, number); /* which may find other segments than before */
 	if (file->state == FILE_IDENTIFIED &&
 	    !identity_vaddr_of_offset(file->identity, offset, &vaddr)) {
 		*cause = UNKNOWN_OUTSIDE_SEGMENTS;

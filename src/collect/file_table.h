@@ -34,15 +34,16 @@ void file_table_release(struct file_table *table);
 int file_table_find(struct file_table *table, const struct file_hint *hint, uint32_t *number);
 
 /*
- * From an offset in the file to a place in its image. Fills *frame, or *cause.
- * Run-time code needs the process: file_is_runtime_code() says so beforehand.
- * 0 or -ENOMEM.
+ * From an offset in the file to a place in its image, which has a sample from now on. Fills *frame,
+ * or *cause. Not for files with file_is_runtime_code(), whose places depend on the process. 0 or
+ * -ENOMEM.
  */
 int file_table_locate(struct file_table *table, uint32_t number, uint64_t offset,
 		      struct profile_frame *frame, enum unknown_cause *cause);
-/* The image of a file that was identified and is sampled now. 0 or -ENOMEM. */
+/* The image of a file that has a sample from now on. 0 or -ENOMEM. */
 int file_table_image(struct file_table *table, uint32_t number, uint32_t *image);
-/* Names were read: what was kept for them may give way to what is sampled from now on. */
+/* Names and code were read, as at the end of an epoch: what is kept for them may give way to files
+ * that are sampled from now on. */
 void file_table_names_read(struct file_table *table);
 /*
  * Forgets the files that nobody uses any more: in_use[number] is false. The numbers are given to
@@ -53,10 +54,11 @@ void file_table_forget(struct file_table *table, const bool *in_use);
 /* Images are called by other numbers from now on: images[old], 0 for one that is no more. */
 void file_table_renumber_images(struct file_table *table, const uint32_t *images);
 /*
- * A descriptor of the file, which the caller closes soon: what was kept of it, or the file itself
- * when it is still there by one of the ways to it, unchanged. Or -EDQUOT, -ETIMEDOUT or -ECANCELED
- * when a way was refused for want of time, else -ENOENT.
+ * A descriptor of the file, which the caller closes soon: what is kept of it, or the file itself
+ * when one of the ways to it finds it unchanged. Or -EDQUOT, -ETIMEDOUT, -ECANCELED or -EBUSY when
+ * a way was refused for want of time, else -ENOENT, or -errno of fcntl().
  */
 int file_table_open(struct file_table *table, uint32_t number);
-/* As file_table_open(), for long: -1 where that would keep a file system from being unmounted. */
+/* As file_table_open(), for a descriptor that stays open: negative also where that would keep a
+ * file system from being unmounted. */
 int file_table_open_for_long(struct file_table *table, uint32_t number);

@@ -38,11 +38,11 @@ static bool is_mapped_file(const struct file *file, const struct safe_file *open
 }
 
 enum way {
-	WAY_OURS, /* a stranger's path, where we see it */
-	WAY_PATH,
-	WAY_MAPPING,
-	WAY_EXECUTABLE,
-	WAY_ENDED, /* of a process that is gone: most files are where we see them too */
+	WAY_OURS,	/* the path of a stranger's process, as we see it */
+	WAY_PATH,	/* the path, as the process sees it */
+	WAY_MAPPING,	/* /proc/PID/map_files */
+	WAY_EXECUTABLE, /* /proc/PID/exe */
+	WAY_ENDED,	/* the path as we see it, of a process that may be gone */
 	WAYS
 };
 
@@ -72,8 +72,8 @@ static int open_by_way(struct file_table *table, const struct file_hint *hint, c
 	}
 }
 
-/* Of two ways that led nowhere: one that did not answer tells most of the file, and then it may
- * have been too large where others had no such file. */
+/* Which of two ways' codes says more: that nobody answered, then that there was no time, then that
+ * the file was too large where another way found none. */
 static int weightier(int code, int other)
 {
 	if (code == -ETIMEDOUT || other == -ETIMEDOUT)
@@ -83,7 +83,8 @@ static int weightier(int code, int other)
 	return code == -ENOENT && other == -EFBIG ? other : code;
 }
 
-/* A stranger names a file of ours only by its device, too: he would have the name of his choice. */
+/* A stranger's path is looked up where we see it only for a file of the mapping's own device: else
+ * he could choose which file of ours gives his its name. */
 static bool is_wanted(const struct file *file, enum way way, const struct safe_file *opened)
 {
 	bool same_device = opened->device == makedev(file->major, file->minor);
@@ -122,7 +123,7 @@ int file_ways_open_own(struct file_table *table, const char *path, struct share 
 	return ret;
 }
 
-/* A build-id alone is a claim, which counts where nobody else could have made it. */
+/* A build-id alone counts only in a file that nobody but root and we can write. */
 static bool same_build(const struct identity *a, const struct identity *b, uint64_t writer)
 {
 	return (a->content != CONTENT_NONE || !writer) && a->build_id_bytes == b->build_id_bytes &&
@@ -154,8 +155,8 @@ static bool is_unchanged(struct file_table *table, const struct file *file,
 	return false;
 }
 
-/* The descriptor of an answer of the reader's, when it is of the same file still. *code keeps that
- * it was refused. */
+/* What the reader opened, when it is the same file still; else -1. *code becomes `ret` when that
+ * was a refusal. */
 static int take_unchanged(struct file_table *table, const struct file *file, int ret,
 			  const struct safe_file *opened, int *code)
 {
@@ -174,13 +175,14 @@ static int open_at_path(struct file_table *table, const struct file *file, uint3
 	return take_unchanged(table, file, ret, &opened, code);
 }
 
-/* Whether our own path leads to it, and nobody can make us wait there. */
+/* Whether file->path leads us to it, and nobody can make us wait there. */
 static bool is_at_own_path(const struct file *file)
 {
 	return file->by_path && file->path_trusted;
 }
 
-/* As one of those who map it sees it, or as we do where nobody looked yet. */
+/* By its path as a process that maps it sees it, by its path as we see it unless that was tried,
+ * and by what such a process maps or executes. */
 static int open_as_seen(struct file_table *table, const struct file *file, int *code)
 {
 	struct safe_file opened;
@@ -190,7 +192,7 @@ static int open_as_seen(struct file_table *table, const struct file *file, int *
 		fd = open_at_path(table, file, pids[1], code);
 	if (fd < 0 && !is_at_own_path(file))
 		fd = open_at_path(table, file, 0, code);
-	/* Without a name by now, yet still run by somebody. */
+	/* It may have no name any more, and be run still. */
 	if (fd < 0) {
 		int ret = reader_open_mapping(table->reader, (pid_t)file->latest_pid, file->start,
 					      file->end, &opened, NULL);

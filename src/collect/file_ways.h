@@ -16,19 +16,20 @@ struct file_table;
 struct safe_file;
 struct share;
 
-/* For want of time, or of an answer: it tells nothing about the file. */
+/* Whether opening failed for want of time, or of an answer: that says nothing about the file. */
 bool file_ways_refused(int code);
 /*
- * The first time, as a mapping names it. `path` is NULL when it leads there no more. *ours: the
- * file lies there for us, too. 0, the code of a way that was refused, -EFBIG, or -ENOENT.
+ * Opens what a mapping names for the first time; `file` needs its device, inode and generation.
+ * `path` is NULL when it leads there no more. *ours: it leads us there, too. 0, the code of a way
+ * that was refused, -EFBIG (too large to be copied), or -ENOENT.
  */
 int file_ways_open(struct file_table *table, const struct file *file, const struct file_hint *hint,
 		   const char *path, struct safe_file *opened, bool *ours);
 /* Whether the generations of both are known and differ. */
 bool file_ways_other_generation(const struct file *file, const struct safe_file *opened);
-/* Whatever lies at our own path, at the expense of who chose it. 0 or the reader's code. */
+/* Opens whatever lies at the path for us. `payer`, who chose it, pays. 0 or the reader's code. */
 int file_ways_open_own(struct file_table *table, const char *path, struct share *payer,
 		       struct safe_file *own);
-/* A descriptor, which the caller closes, of what was identified: of what was kept of it, or of what
- * is there, unchanged. Else as file_ways_open(). */
+/* A descriptor, which the caller closes, of the file as it was identified: what is kept of it, or
+ * what is found again by one of the ways, unchanged. Or a code as file_ways_open()'s. */
 int file_ways_open_known(struct file_table *table, const struct file *file);

@@ -44,14 +44,15 @@ static int compare_askers(const void *a, const void *b)
 	return (left->vaddr > right->vaddr) - (left->vaddr < right->vaddr);
 }
 
-/* Whoever is trusted comes first: then it is nobody's affair who else has samples there. */
+/* `other` has samples in the same place: *asker stays a stranger only where he alone has. */
 static void ask_too(uint32_t *asker, uint32_t other)
 {
 	if (!other || *asker == SHARE_USER_UNKNOWN)
 		*asker = other;
 }
 
-/* Who alone has samples in the calls, by number - 1: of the places that they lead to. */
+/* By number - 1 of each call: the stranger who alone has samples in places that it leads to, else
+ * 0. The caller frees it; NULL: out of memory. */
 static uint32_t *askers_of_calls(const struct tally *tally)
 {
 	const struct cells *cells = &tally->cells;
@@ -63,7 +64,7 @@ static uint32_t *askers_of_calls(const struct tally *tally)
 	for (size_t i = 0; i < tally->count; i++)
 		if (tally->places[i].calls)
 			ask_too(&askers[tally->places[i].calls - 1], tally->places[i].asker);
-	/* Callers were there before whom they call. */
+	/* Callers have lower numbers than what they call. */
 	for (size_t i = cells->node_count; i > 0; i--)
 		if (cells->nodes[i - 1].parent)
 			ask_too(&askers[cells->nodes[i - 1].parent - 1], askers[i - 1]);
@@ -102,8 +103,8 @@ static int list_all(const struct session *session, struct code_spots *spots)
 	return ret < 0 ? ret : list_calls(session, spots);
 }
 
-/* Strangers' files and code made at run time are paid for by whose they are, the kernel's by
- * nobody.
+/* Whether the one who alone has samples in the image pays for it. Strangers' files, and code made
+ * at run time, count for their own users, and the kernel's for nobody.
  */
 static bool asker_matters(const struct gathering *gathering, uint32_t image)
 {
@@ -113,7 +114,7 @@ static bool asker_matters(const struct gathering *gathering, uint32_t image)
 	       profile_image(session->profile, image).kind == IMAGE_FILE;
 }
 
-/* Those of each image together, by who asks. */
+/* Sorts those of each image by who asks. */
 static void sort_by_asker(struct code_spots *spots)
 {
 	for (size_t from = 0, to; from < spots->count; from = to) {
@@ -132,7 +133,7 @@ static bool is_same(const struct code_spot *a, const struct code_spot *b)
 	return a->image == b->image && a->vaddr == b->vaddr;
 }
 
-/* Each once, by image and address. */
+/* By image and address, each place once. */
 static void put_in_order(struct code_spots *spots)
 {
 	size_t kept = 0;
@@ -144,14 +145,15 @@ static void put_in_order(struct code_spots *spots)
 	spots->count = kept;
 }
 
-/* Whether nobody need ask again: what a stranger alone asked for, he may have had no room for. */
+/* Whether the last epoch named the place. What it named for a stranger alone counts only for him:
+ * he may have had no room for it. */
 static bool is_named(const struct code_spot *before, const struct code_spot *now)
 {
 	return is_same(before, now) && (!before->asker || before->asker == now->asker);
 }
 
-/* Those of `now` that the last epoch did not name, and what an earlier epoch left for this one. All
- * are in order. */
+/* Appends those of `now` that the last epoch did not name, and what an earlier one left for this
+ * one. All are in order. */
 static int list_wanted(const struct session *session, struct code_spots *now,
 		       struct code_spots *wanted)
 {
@@ -261,8 +263,7 @@ static struct job job_of(const struct gathering *gathering, const struct code_sp
 	return job;
 }
 
-/* What there was no time for is asked for again when the next epoch ends; what takes too much
- * memory would then, too. */
+/* Leaves it to the next epoch if there was no time; what takes too much memory would then, too. */
 static int owe(struct session *session, const struct job *job)
 {
 	int ret = 0;
@@ -311,7 +312,7 @@ static void tell_left_out(const struct gathering *gathering)
 	}
 }
 
-/* What users' shares had no room for; not known to be 0 where nobody is limited. */
+/* Bills what users' shares had no room for; nothing where that is 0, or nobody is limited. */
 static int write_refused(struct session *session, struct profile *profile)
 {
 	static const char *const items[SHARE_KINDS] = {
@@ -340,7 +341,7 @@ static int write_refused(struct session *session, struct profile *profile)
 	return ret;
 }
 
-/* An epoch has ended, and nobody asks for names of what ended with it any more. */
+/* An epoch has ended: names of what ended with it are not asked for any more. */
 static void begin_next(struct session *session)
 {
 	shares_begin_epoch(&session->shares);

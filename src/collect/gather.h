@@ -10,11 +10,11 @@ struct session;
 struct tally_translation;
 
 /*
- * Adds the records of all that was sampled first since the last call to
- * translation->to. What cannot be read is left out. With `redact`, names are
- * hashes, and code and lines stay out. 0 or -ENOMEM.
+ * An epoch ends: adds the records of all code that has samples in it to translation->to, but for
+ * what the last epoch had, and what an earlier one left for this one. What cannot be read is left
+ * out. With `redact`, names are hashes, and code and lines stay out. 0 or -ENOMEM.
  */
 int gather_stash(struct session *session, struct tally_translation *translation, bool redact);
-/* When there is to be no stash: what users' shares had no room or time for goes into the bill all
- * the same. 0 or -ENOMEM. */
+/* The same where there is to be no stash: only what users' shares had no room or time for goes into
+ * the bill. 0 or -ENOMEM. */
 int gather_nothing(struct session *session, struct tally_translation *translation, bool redact);

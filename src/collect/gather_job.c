@@ -19,7 +19,7 @@
 #define KALLSYMS_STEP  16384u
 #define HURRY_ALL_NS   UINT64_C(300000000) /* for the names of all the rest */
 
-/* Only the extent stays, under a name that tells same from different and no more. */
+/* Keeps the extents of functions alone, under hashes of their names. */
 static int redact_records(struct record_set *set, struct record_set *out)
 {
 	for (size_t i = 0; i < set->count; i++) {
@@ -55,7 +55,7 @@ static int keep(struct gathering *gathering, uint32_t image, struct record_set *
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/* At the expense of who chose where it is looked for. */
+/* Looks for it at the expense of file->through, who chose the places. */
 static int open_debug_visiting(struct session *session, const struct file *file,
 			       const struct debug_search *search, struct safe_file *opened)
 {
@@ -99,7 +99,7 @@ static enum left_out_part part_missing(unsigned done)
 					  : LEFT_OUT_LINES;
 }
 
-/* Once for an image: what is missing of it is missing for the first reason. */
+/* Adds it to what is left out, once for an image: the first reason counts. */
 static void leave_out(struct gathering *gathering, struct job *job, enum left_out_why why,
 		      unsigned done)
 {
@@ -118,19 +118,19 @@ static void leave_out(struct gathering *gathering, struct job *job, enum left_ou
 		    why == LEFT_OUT_BUSY;
 }
 
-/* What nothing but the word of whoever serves it names could be anybody's. */
+/* Whether nothing but the word of the user who serves its file system says which file it is. */
 static bool names_could_be_anybodys(const struct file *file)
 {
 	return writer_kind(file->writer) == WRITER_MOUNTER &&
 	       file->identity->content == CONTENT_NONE;
 }
 
-/* What came of the file, and why it was not more. */
+/* Keeps what was read of the file; `ret` and `done` say whether something is missing, and why. */
 static int keep_of_file(struct gathering *gathering, struct turn *turn, int ret, unsigned done,
 			enum left_out_step step)
 {
 	enum left_out_why why;
-	/* What was asked for before is there. */
+	/* Earlier rounds had the other parts. */
 	if (ret < 0 && left_out_reason(ret, step, &why))
 		leave_out(gathering, turn->job, why, done | (GATHER_ALL & ~turn->now));
 	return keep(gathering, turn->job->image, &turn->records);
@@ -148,7 +148,7 @@ static int gather_vdso(struct gathering *gathering, struct turn *turn)
 	return keep_of_file(gathering, turn, ret, 0, LEFT_OUT_READING);
 }
 
-/* 1: it is being read. */
+/* 1: a process reads it. 0 or -ENOMEM. */
 static int begin_file(struct gathering *gathering, struct turn *turn)
 {
 	struct session *session = gathering->session;
@@ -260,7 +260,7 @@ unsigned job_place(const struct job *job)
 	}
 }
 
-/* 1: its file is being read. */
+/* 1: a process reads its file. 0 or -ENOMEM. */
 static int begin_image(struct gathering *gathering, struct turn *turn)
 {
 	struct job *job = turn->job;
@@ -279,7 +279,9 @@ static int begin_image(struct gathering *gathering, struct turn *turn)
 	}
 }
 
-/* What is wanted at this moment: when we are to end soon, names; when that has lasted, nothing. */
+/* What of `what` is wanted now: only names when we are to end soon, and nothing when that has
+ * lasted.
+ */
 static unsigned what_now(struct session *session, unsigned what)
 {
 	enum collect_wish wish = session_wish(session);
@@ -290,6 +292,7 @@ static unsigned what_now(struct session *session, unsigned what)
 	return late ? 0 : what & GATHER_FUNCTIONS;
 }
 
+/* The parts that earlier rounds gathered. */
 static unsigned had_before(unsigned what)
 {
 	return GATHER_ALL & ~what;
@@ -332,7 +335,7 @@ int job_begin(struct gathering *gathering, struct job *job, unsigned what)
 	return 1;
 }
 
-/* Of the addresses those that lie in none of the functions; both rise. */
+/* Keeps the addresses that lie in none of the functions, and returns how many; both rise. */
 static size_t drop_covered(const struct record_set *records, uint64_t *vaddrs, size_t count)
 {
 	size_t at = 0, kept = 0;
@@ -352,7 +355,7 @@ static size_t drop_covered(const struct record_set *records, uint64_t *vaddrs, s
 	return kept;
 }
 
-/* What is complete for us is so for strangers who ran the same. */
+/* What a trusted job has gathered whole need not be gathered for strangers with samples there. */
 static void spare_guests(const struct gathering *gathering, const struct turn *turn)
 {
 	struct job *job = turn->job;

@@ -23,29 +23,29 @@ struct tally_translation;
 
 /* What to gather of an image, and who pays for it. */
 struct job {
-	uint32_t image;
+	uint32_t image; /* in the session's profile */
 	enum image_kind kind;
-	uint64_t *vaddrs;
+	uint64_t *vaddrs; /* of samples, rising */
 	size_t count;
 	struct share *share;
-	const struct file *file; /* NULL: none */
-	const struct jit *jit;	 /* NULL: none */
+	const struct file *file; /* NULL: it is of none */
+	const struct jit *jit;	 /* NULL: it is no code made at run time */
 	bool done;
 	bool left_out; /* something of it */
-	bool owed;     /* and it is worth another try */
+	bool owed;     /* and it is worth another try in the next epoch */
 	bool alone;    /* nothing else that its share pays for is left */
 	bool guest; /* the file is trusted, and none but a stranger has samples there, who pays */
 };
 
-/* Where work is done: by one of the reader's processes, or by ourselves. */
+/* Where a job is done: by one of the reader's processes (enum reader_lane), or by ourselves. */
 #define HERE   READER_LANES
 #define PLACES (READER_LANES + 1)
 unsigned job_place(const struct job *job);
 
-/* The job that is at work in a place. */
+/* The job that is being done in a place. */
 struct turn {
 	struct job *job; /* NULL: none */
-	unsigned what;	 /* is wanted of it: set of GATHER_* */
+	unsigned what;	 /* that is wanted of it: set of GATHER_* */
 	unsigned now;	 /* of that, what there is time for */
 	struct record_set records;
 	struct share_payment payment;
@@ -60,28 +60,30 @@ struct gathering {
 	struct buffer kernel_text;
 	struct kallsyms kallsyms;
 	bool kallsyms_read;
-	const struct jit *refused; /* the first whose names could not be read */
+	const struct jit *refused; /* the first process whose names could not be read */
 	size_t refused_count;
-	const struct job *jobs_end;
-	uint32_t *file_of_image; /* number in the file table, by image of the session */
+	const struct job *jobs_end; /* behind the last of all jobs */
+	uint32_t *file_of_image;    /* number in the file table, by image of the session */
 };
 
-/* 1: its file is being read, and job_end() of its place follows. 0: it is done. Or -ENOMEM. */
+/* Gathers `what` of the job's image, if its place is free. 1: a process reads its file, and
+ * job_end() of that place follows. 0: it is done. Or -ENOMEM. */
 int job_begin(struct gathering *gathering, struct job *job, unsigned what);
+/* The process of that lane has answered: takes what it read. 0 or -ENOMEM. */
 int job_end(struct gathering *gathering, enum reader_lane lane);
 
-/* What its share pays with. */
+/* The purpose for which its share pays. */
 static inline enum share_purpose job_purpose(const struct job *job)
 {
 	return job->guest ? SHARE_RUNNING : SHARE_GATHERING;
 }
 
 /*
- * All of them: each image whole of what is trusted, which comes first where it has to wait for the
- * same process. After that, of the same files, what strangers alone have samples in, which has
- * limits of its own: fake frames can name every function of the largest library. The strangers'
- * files in turn by what each took, so that none waits for another's: first
- * names and code of all of them, then lines, then flow, for which each of the functions is
- * disassembled. 0 or -ENOMEM.
+ * Does all jobs. Trusted files come first in the process that reads them, each whole. After them,
+ * of the same files, the places in which strangers alone have samples, which have a limit of their
+ * own: made-up frames can name every function of the largest library. Strangers' files, read by
+ * another process, come in rounds: names and code of all of them, then lines, then flow, for which
+ * each of the functions is disassembled; in a round, the next file is that of the user whose files
+ * took least so far. 0 or -ENOMEM.
  */
 int gather_in_turns(struct gathering *gathering, struct job *jobs, size_t count);

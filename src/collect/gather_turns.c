@@ -5,23 +5,23 @@
 
 #include "collect/session.h"
 
-/* What is gathered in each round of strangers' files, and of ours for strangers. */
+/* What is gathered in each round, of strangers' files and of ours for strangers. */
 static const unsigned parts[] = { GATHER_FUNCTIONS | GATHER_CODE, GATHER_LINES, GATHER_FLOW };
 #define ROUNDS (sizeof(parts) / sizeof(parts[0]))
 
-/* Jobs that strangers pay for, of one lane. */
+/* The rounds of the jobs that strangers pay for, in one lane. */
 struct rounds {
-	bool guests; /* those of trusted files */
-	size_t next;
+	bool guests; /* jobs of trusted files, else of strangers' */
+	size_t next; /* round: index of `parts` */
 };
 
 struct turns {
 	struct gathering *gathering;
 	struct job *jobs;
 	size_t count;
-	unsigned all;	  /* of what is gathered of anything */
-	size_t next_own;  /* of what is trusted, and a process reads */
-	size_t next_here; /* of what we read ourselves */
+	unsigned all;	  /* parts that are gathered: set of GATHER_* */
+	size_t next_own;  /* job to look at: trusted, read by a process */
+	size_t next_here; /* job to look at: read by ourselves */
 	struct rounds guests, strange;
 };
 
@@ -30,8 +30,8 @@ static bool takes_part(const struct rounds *rounds, const struct job *job)
 	return job->share->strange && job->guest == rounds->guests;
 }
 
-/* Of the strangers' jobs that are not done: of whom took the least so far, the one with most
- * samples' places. */
+/* Of the jobs that are not done one of the user who took the least time so far: that with the most
+ * addresses. */
 static struct job *next_job(const struct turns *turns, const struct rounds *rounds)
 {
 	struct job *best = NULL;
@@ -95,7 +95,9 @@ static struct job *next_in_rounds(struct turns *turns, struct rounds *rounds)
 	return job;
 }
 
-/* From *at on, which goes behind it. */
+/* The next trusted job from *at on, which moves past it; `here`: one that we do ourselves. NULL:
+ * none.
+ */
 static struct job *next_trusted(const struct turns *turns, bool here, size_t *at)
 {
 	while (*at < turns->count) {
@@ -111,7 +113,7 @@ static bool is_free(const struct turns *turns, enum reader_lane lane)
 	return !turns->gathering->turns[lane].job;
 }
 
-/* Until a file is being read, or none is left. */
+/* Begins jobs until a process reads a file, or none is left. 0 or -ENOMEM. */
 static int begin_in_rounds(struct turns *turns, struct rounds *rounds, enum reader_lane lane)
 {
 	struct job *job;
@@ -121,7 +123,7 @@ static int begin_in_rounds(struct turns *turns, struct rounds *rounds, enum read
 	return ret < 0 ? ret : 0;
 }
 
-/* What is trusted, then what strangers alone ask of it. */
+/* The same for trusted files, then for what strangers alone ask of them. */
 static int begin_own(struct turns *turns)
 {
 	struct job *job;
@@ -132,7 +134,8 @@ static int begin_own(struct turns *turns)
 	return ret < 0 ? ret : begin_in_rounds(turns, &turns->guests, READER_OWN);
 }
 
-/* What has been read. 1: nothing is under way; with READER_LOOK also when nothing has been read. */
+/* Ends a job whose file has been read. 0 or -ENOMEM; 1: no file is being read or, with READER_LOOK,
+ * none is ready. */
 static int end_one(struct turns *turns, enum reader_patience patience)
 {
 	struct reader *reader = turns->gathering->session->reader;
@@ -142,15 +145,16 @@ static int end_one(struct turns *turns, enum reader_patience patience)
 	return job_end(turns->gathering, (enum reader_lane)lane);
 }
 
-/* On one CPU they would only take each other's time, for which strangers pay. */
+/* Whether both processes read at the same time. On one CPU they would take each other's time, for
+ * which strangers pay. */
 static bool goes_side_by_side(void)
 {
 	cpu_set_t cpus;
 	return sched_getaffinity(0, sizeof(cpus), &cpus) != 0 || CPU_COUNT(&cpus) > 1;
 }
 
-/* What we read ourselves comes while the first file of ours is being read, and not while a
- * stranger's is, for whose process we could not care meanwhile. */
+/* What we read ourselves comes while the first trusted file is being read, and not while a
+ * stranger's is: nobody would watch its process meanwhile. */
 static int take_turns(struct turns *turns, bool side_by_side)
 {
 	for (;;) {
@@ -180,7 +184,7 @@ int gather_in_turns(struct gathering *gathering, struct job *jobs, size_t count)
 			       .guests = { .guests = true },
 			       .all = gathering->redact ? GATHER_FUNCTIONS : GATHER_ALL };
 	int ret = take_turns(&turns, goes_side_by_side());
-	/* Where memory ran out something may be under way still. */
+	/* When memory ran out files may still be being read. */
 	while (ret < 0 && end_one(&turns, READER_WAIT) != 1)
 		;
 	return ret;

@@ -1,10 +1,10 @@
 /*
- * held_files - what is kept of files of strangers between their first sight and
- * the end of the epoch, so that nobody's file system is kept from being
- * unmounted. A descriptor stays open only where it pins nothing: on the mount
- * that is our own root. Of files elsewhere a copy in memory is kept, made at
- * once, within a budget. What is neither held nor copied is opened again by its
- * path when it is needed.
+ * held_files - how much is kept of mapped files until their names are read at the
+ * end of the epoch, without keeping anybody's file system from being unmounted. A
+ * descriptor stays open only on the mount that is our own root, which nobody can
+ * unmount. Of files elsewhere a copy in memory is kept, made at once, within a
+ * budget. What is neither held nor copied is opened again by its path when it is
+ * needed.
  */
 #pragma once
 
@@ -18,9 +18,8 @@ struct reader;
 #define COPIES_MOST	  192u	      /* copies, a descriptor each */
 #define COPY_MOST_BYTES	  (32u << 20) /* of one file */
 #define COPIES_MOST_BYTES (64u << 20) /* of all; half of it for files that we see by their path */
-#define COPY_AT_ONCE_BYTES                                                                         \
-	(1u << 20) /* copied when first mapped; larger ones when first sampled                     \
-		    */
+/* Of a file up to this size when it is first mapped, of larger ones when they are first sampled. */
+#define COPY_AT_ONCE_BYTES (1u << 20)
 
 struct held_files {
 	struct reader *reader;
@@ -31,7 +30,7 @@ struct held_files {
 
 void held_files_init(struct held_files *held, struct reader *reader);
 
-/* Whether an open `fd` keeps nobody from unmounting: it is on the mount of our own root. */
+/* Whether `fd` is on the mount of our own root: kept open, it hinders nobody from unmounting. */
 bool held_files_harmless(const struct held_files *held, int fd);
 
 /* Whether the budget has room for `size_bytes` more; `by_path`: we see the file by its path. */
@@ -39,6 +38,7 @@ bool held_files_room(const struct held_files *held, uint64_t size_bytes, bool by
 /* A copy in memory of the file, or -1; counted until held_files_drop(). *size_bytes is what it
  * takes. The caller keeps and closes `fd`. */
 int held_files_copy(struct held_files *held, int fd, bool by_path, uint64_t *size_bytes);
-/* Counts a copy that somebody else made; held_files_room() was asked before. */
+/* Counts a copy that somebody else made, for which held_files_room() found room. */
 void held_files_count(struct held_files *held, uint64_t size_bytes);
+/* A copy of that size was closed. */
 void held_files_drop(struct held_files *held, uint64_t size_bytes);

@@ -24,7 +24,7 @@ void jit_table_init(struct jit_table *table, struct reader *reader, struct file_
 	};
 }
 
-/* What was read of the code's names. */
+/* Forgets what was read of the names of its code. */
 static void release_names(struct jit_table *table, struct jit *jit)
 {
 	jit_close_map(table, jit);
@@ -91,7 +91,7 @@ static struct jit *need_jit(struct jit_table *table, const struct process *proce
 	return jit;
 }
 
-/* The address itself when its user has no time left for many looks again. */
+/* Or the address itself, where finding the last one took long and its user has no time left. */
 static uint64_t vaddr_of(struct jit_table *table, struct jit *jit, uint64_t address,
 			 uint64_t time_ns)
 {

@@ -10,6 +10,9 @@
  * own, where its map may have been left. Either way only files of the process's own user are
  * believed (OWNER_PROCESS in symbol/safe_open.h): of the user whom we saw run it or, when it ended
  * before we looked, of our own.
+ *
+ * When the share of a stranger's process has no room for more names, newer ones take the place of
+ * older ones, of those without samples first.
  */
 #pragma once
 
@@ -30,22 +33,20 @@ struct process;
 struct reader;
 struct record_set;
 
-/* The names of a stranger's process, when his share has no room for more, give way to newer ones:
- * without samples first. */
-
-#define JIT_CONTEXTS  2u  /* of its share's SHARE_CONTEXTS are taken for an image */
+#define JIT_CONTEXTS  2u  /* that a process's image takes of its share's SHARE_CONTEXTS */
 #define JIT_MAPS_HELD 64u /* descriptors of maps on the mount of our own root (held_files.h) */
 #define JIT_TAIL      64u
-/* What is known of the code of all processes takes, about; what would be more is not read. */
+/* At most so much memory, about, takes what is known of the code of all processes. */
 #define JIT_KEPT_BYTES (UINT64_C(1) << 30)
 
 /* How far a perf map was read. */
 struct jit_map {
 	int fd; /* -1: not held */
 	bool found;
-	bool copied;	/* when it was opened last: that costs its size, and is done more rarely */
-	bool caught_up; /* its end was reached once: what comes is news */
-	unsigned restarts; /* in this look at it */
+	bool copied; /* the reader handed out a copy when it was opened last, which costs its size:
+			it is opened more rarely */
+	bool caught_up;	   /* its end was reached once: what comes later is new code */
+	unsigned restarts; /* from its beginning, in this look at it */
 	uint64_t device, inode, size_bytes;
 	int64_t modified_ns;
 	uint64_t read_bytes;
@@ -54,46 +55,46 @@ struct jit_map {
 	size_t tail_bytes;
 };
 
+/* What is known of the code of one process. */
 struct jit {
-	uint32_t image;
+	uint32_t image; /* in the session's profile */
 	uint32_t pid;
 	uint32_t own_pid;    /* as the process sees itself */
 	struct share *share; /* whose memory and time its names take; NULL: nobody counts */
 	uint64_t held_bytes; /* counted for the share */
 	uint64_t dropped;    /* names for which there was no room */
 	uint64_t start_ns;   /* of the process, since boot; 0: not known */
-	/* Whose files tell of its code: who ran it when we last saw it run. */
+	/* Whose files are believed: who ran it when we last saw it run. */
 	uint32_t user;
 	bool user_known;
-	uint64_t start_ticks; /* as /proc tells: the number may be another process's by now */
-	bool began;	      /* its program, while we watched */
+	uint64_t start_ticks; /* of /proc/PID/stat: another process may have its number by now */
+	bool began;	      /* its program began while we watched */
 	struct jit_map map;
 	struct jit_dump *dumps;
 	size_t dump_count, dump_capacity;
 	uint64_t jitdumps_seen; /* of the file table: by struct file_jitdump, up to this order */
 	struct jit_timeline timeline;
-	uint64_t counted_bytes; /* in the table's kept_bytes */
-	uint64_t read_ns;	/* when the files were read last */
-	uint64_t pause_ns;	/* until they may be read again */
-	uint64_t tried_ns, retry_ns;
-	bool slow; /* the last address took many looks, which its user pays for */
+	uint64_t counted_bytes;	     /* in the table's kept_bytes */
+	uint64_t read_ns;	     /* when the files were read last */
+	uint64_t pause_ns;	     /* until they may be read again */
+	uint64_t tried_ns, retry_ns; /* when a map was looked for last; how long until again */
+	bool slow; /* the last address took many steps to find, which its user pays for */
 	bool cut;  /* its user's time was used up before all was read, or we are to end */
-	bool full; /* his share had no room for all code and lines that were gathered last */
-	struct error refused; /* why a map or a jitdump that is there was not read */
-	bool refused_open; /* it was not opened: what may be so no more when it is looked at next */
-	uint32_t refused_file; /* of the file table, then; 0: the map */
-	bool refused_told;
+	bool full; /* its share had no room for all code and lines that were gathered last */
+	struct error refused;  /* why a map or a jitdump that is there was not read */
+	bool refused_open;     /* opening it failed, which may go well the next time */
+	uint32_t refused_file; /* which one that was: number in the file table; 0: the map */
+	bool refused_told;     /* `refused` was reported */
 };
 
 struct jit_table {
 	struct reader *reader; /* NULL: nothing is read */
 	struct file_table *files;
-	struct shares *shares; /* NULL: nobody pays */
-	const struct helper_watch
-		*watch;		    /* the owner's to set: who may end what takes long; NULL */
-	struct number_map by_image; /* struct jit */
+	struct shares *shares;		  /* NULL: nobody pays */
+	const struct helper_watch *watch; /* set by the owner: whether to go on; or NULL */
+	struct number_map by_image;	  /* struct jit */
 	size_t maps_held;
-	uint64_t kept_bytes, most_bytes; /* of what is known of code */
+	uint64_t kept_bytes, most_bytes; /* what is known of code takes now, and may take */
 };
 
 void jit_table_init(struct jit_table *table, struct reader *reader, struct file_table *files,
@@ -108,7 +109,7 @@ int jit_table_locate(struct jit_table *table, const struct process *process, str
  * them. 0 or -ENOMEM. */
 int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs, size_t count,
 	       struct record_set *out);
-/* Names were read: those of processes that have ended are not needed any more. */
+/* Names were read, as at the end of an epoch: forgets those of processes that have ended. */
 void jit_table_names_read(struct jit_table *table);
 /* Sets files[number] for the jitdumps of each image with images[image] set. */
 void jit_table_mark_jitdumps(const struct jit_table *table, const bool *images, bool *files);

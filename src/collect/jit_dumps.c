@@ -86,13 +86,13 @@ int jit_find_dumps(const struct jit_table *table, struct jit *jit)
 	return 0;
 }
 
-/* Than was handed to the timeline. */
+/* Whether it has functions that the timeline has not. */
 static bool has_more(const struct jit_dump *dump)
 {
 	return dump->taken < dump->dump.count;
 }
 
-/* Hands what was fed since to the timeline, as much as may be at once. */
+/* Hands the timeline as many of those as may be at once. */
 static int take_functions(struct jit *jit, uint32_t source, const struct stat *info,
 			  uint64_t now_ns, bool first)
 {

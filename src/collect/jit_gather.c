@@ -21,8 +21,8 @@ static int compare_numbers(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* What is at each vaddr, once: NULL for others of a function, and for all that there was no time to
- * look for. */
+/* What is at each vaddr; NULL for all but the first of a function, and where there was no time to
+ * look. The caller frees the list. 0 or -ENOMEM. */
 static int find_loaded(const struct jit_table *table, struct jit *jit, const uint64_t *vaddrs,
 		       size_t count, const struct jit_loaded ***list)
 {
@@ -44,7 +44,8 @@ static int find_loaded(const struct jit_table *table, struct jit *jit, const uin
 	return 0;
 }
 
-/* Which functions of a dump were found, and what they were moved from. */
+/* The ordinals of the functions of a dump that were found, and of those that they were moved from,
+ * rising. The caller frees the list. 0 or -ENOMEM. */
 static int list_wanted(const struct jit_loaded *const *found, size_t count, uint32_t source,
 		       uint32_t **list, size_t *listed)
 {
@@ -92,7 +93,7 @@ static int read_whole(const struct jit_table *table, struct jit *jit, struct jit
 	return ret < 0 ? ret : 0;
 }
 
-/* Reads them again for what is wanted of them, as long as there is room for more. */
+/* The same for all dumps of the process, as long as there is room for more. */
 static int read_dumps_whole(const struct jit_table *table, struct jit *jit,
 			    const struct jit_loaded *const *found, size_t count,
 			    struct jitdump *whole)
@@ -116,7 +117,8 @@ static int read_dumps_whole(const struct jit_table *table, struct jit *jit,
 	return ret;
 }
 
-/* A move costs its writer a few bytes, and has all code and lines of what was moved. */
+/* What is put is counted here, for a stranger: a record that moves a function costs its writer a
+ * few bytes, and brings all code and lines of the function once more. */
 static int put_records(const struct jit_table *table, struct jit *jit,
 		       const struct jit_loaded *const *found, size_t count,
 		       const struct jit_sources *sources, struct record_set *out)

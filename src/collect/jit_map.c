@@ -57,7 +57,7 @@ static int open_map(const struct jit_table *table, struct jit *jit, struct stat 
 	return -1;
 }
 
-/* Where in the text the line begins that `inside` is in. */
+/* The offset in the text at which the line begins that `inside` points into. */
 static size_t begin_of_line(struct span text, const void *inside)
 {
 	size_t before = (size_t)((const char *)inside - (const char *)text.data);
@@ -65,7 +65,8 @@ static size_t begin_of_line(struct span text, const void *inside)
 	return newline ? (size_t)(newline - (const char *)text.data) + 1 : 0;
 }
 
-/* As many lines as may be at once; *used: their bytes. A few bytes of a map can be much work. */
+/* As many lines as may be at once, for a few bytes of a map can be much work; *used: their bytes.
+ */
 static int add_lines(struct jit *jit, struct span text, uint64_t time_ns, size_t *used)
 {
 	struct perf_map map;
@@ -116,7 +117,7 @@ static void advance_map(struct jit_map *map, const uint8_t *text, size_t size)
 	map->tail_bytes += kept;
 }
 
-/* What is behind a piece of the map: STOPPED: more, but not now. */
+/* What follows a piece of the map: nothing, more, or more that is not to be read now. */
 enum piece { PIECE_LAST, PIECE_MORE, PIECE_STOPPED };
 
 /* One piece of the map. An enum piece or -ENOMEM. */
@@ -173,7 +174,7 @@ static int read_piece(struct jit_table *table, struct jit *jit, int fd, const st
 	return ret < 0 ? ret : more && whole ? PIECE_MORE : PIECE_LAST;
 }
 
-/* What takes no room on disk says nothing: reading goes on behind it. */
+/* Goes on behind a hole of the file, which takes no room on disk and says nothing. */
 static void skip_hole(struct jit_map *map, int fd, const struct stat *info)
 {
 	if ((uint64_t)info->st_blocks * 512 >= (uint64_t)info->st_size)
@@ -188,8 +189,8 @@ static void skip_hole(struct jit_map *map, int fd, const struct stat *info)
 	map->tail_bytes = 0;
 }
 
-/* All of it that was there when it was looked at, or with JIT_IN_STEPS the next piece. An enum
- * piece or -ENOMEM. */
+/* All that was in it when info was taken, or with JIT_IN_STEPS the next piece. An enum piece or
+ * -ENOMEM. */
 static int read_pieces(struct jit_table *table, struct jit *jit, int fd, const struct stat *info,
 		       uint64_t now_ns, enum jit_haste haste)
 {

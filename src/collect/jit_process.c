@@ -34,7 +34,8 @@ static uint32_t own_pid(const char *status, uint32_t pid)
 	return own ? own : pid;
 }
 
-/* Of one that runs with another's rights, whom to believe is nobody. */
+/* Whose files are believed, by the process's status: nobody's when it runs with another's rights.
+ */
 static uint32_t user_of(const char *status)
 {
 	const char *line = strstr(status, "\nUid:");

@@ -29,7 +29,7 @@ struct callees {
 	size_t count, capacity;
 };
 
-/* Where the procedure's calls and jumps lead that leave it. */
+/* Appends the targets of the procedure's calls and jumps that lie outside it. */
 static int find_callees(struct decoder *decoder, struct span bytes, uint64_t address,
 			struct callees *callees)
 {
@@ -68,7 +68,9 @@ static int put_callees(const struct kallsyms *kallsyms, uint64_t base, struct ca
 	return ret;
 }
 
-/* The code of one procedure; 1 when it cannot be read. */
+/* Adds the code of one procedure, and what it calls to *callees. 0, 1: it cannot be read, or
+ * -ENOMEM.
+ */
 static int add_one(struct kernel_code *code, struct decoder *decoder, uint64_t base,
 		   const struct record *function, struct record_set *records,
 		   struct callees *callees)

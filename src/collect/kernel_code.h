@@ -21,9 +21,9 @@ struct kernel_code {
 };
 
 /*
- * Before any event is opened, and released after all are closed: the kernel tells of a BPF program
- * that comes or goes by KSYMBOL records, and where two recordings hear of one on a CPU, all but the
- * first get a longer one with garbage at its end (perf_event_ksymbol_output() does not
+ * Call it before any event is opened, and release it after all are closed: the kernel tells of a
+ * BPF program that comes or goes by KSYMBOL records, and where two recordings hear of one on a CPU,
+ * all but the first get a longer one with garbage at its end (perf_event_ksymbol_output() does not
  * restore the size; seen on 6.18), which perf then cannot read.
  */
 void kernel_code_open(struct kernel_code *code);

@@ -35,7 +35,7 @@ static size_t first_ending_after(const struct kernel_map *map, uint64_t address)
 	return SORTED_BEHIND(map->ranges, map->count, end, address);
 }
 
-/* Samples of before still have its name. */
+/* Keeps a range with an image, whose samples have its name still. */
 static int remember_former(struct kernel_map *map, const struct kernel_range *range)
 {
 	if (!range->image)
@@ -225,7 +225,7 @@ static bool find_range(struct kernel_map *map, uint64_t address, size_t *at)
 	return true;
 }
 
-/* Of what the kernel ran when it started, the range of its core; else NULL. */
+/* The range of the kernel's core, where `address` is of what it ran when it started; else NULL. */
 static struct kernel_range *core_of_init(struct kernel_map *map, uint64_t address)
 {
 	for (size_t at = first_ending_after(map, address); at-- > 0;) {
@@ -302,7 +302,7 @@ void kernel_map_renumber_images(struct kernel_map *map, const uint32_t *images)
 	map->last = 0;
 }
 
-/* A BPF program of its name at its address. */
+/* Whether the kernel has a BPF program of that name at that address. */
 static bool is_loaded(const struct kernel_range *range, const struct kallsyms *kallsyms)
 {
 	const struct kernel_symbol *symbol = kallsyms_find(kallsyms, range->start);

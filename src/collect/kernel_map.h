@@ -35,13 +35,13 @@ struct kernel_range {
 struct kernel_map {
 	struct kernel_range *ranges; /* by start, without overlap */
 	size_t count, capacity;
-	struct kernel_range *former; /* sampled ones whose addresses others have now */
+	struct kernel_range *former; /* those with an image whose addresses others have now */
 	size_t former_count, former_capacity;
-	uint32_t changes; /* of what lies where */
-	size_t last;	  /* where the last address was found */
-	bool hidden;	  /* the kernel shows no addresses (kptr_restrict) */
-	bool modules_hidden;
-	uint64_t modules_read_ns;
+	uint32_t changes;	  /* of what lies where */
+	size_t last;		  /* where the last address was found */
+	bool hidden;		  /* the kernel shows no addresses (kptr_restrict) */
+	bool modules_hidden;	  /* it shows none of modules */
+	uint64_t modules_read_ns; /* CLOCK_MONOTONIC */
 	uint8_t build_id[64];
 	size_t build_id_bytes;
 	struct profile *session;
@@ -51,11 +51,11 @@ struct kernel_map {
 int kernel_map_init(struct kernel_map *map, struct profile *session);
 void kernel_map_release(struct kernel_map *map);
 
-/* A BPF program's (or trampoline's) text came or went (KSYMBOL records). */
+/* The text of a BPF program or trampoline came or went (KSYMBOL records). 0 or -ENOMEM. */
 int kernel_map_symbol(struct kernel_map *map, uint64_t address, uint32_t size_bytes,
 		      struct span name, bool unregistered);
 
-/* Fills *frame's image and vaddr, or *cause. 0 or -ENOMEM. */
+/* Fills in image and vaddr of *frame, or *cause. 0 or -ENOMEM. */
 int kernel_map_locate(struct kernel_map *map, uint64_t address, struct profile_frame *frame,
 		      enum unknown_cause *cause);
 
@@ -76,6 +76,6 @@ int kernel_range_records(const struct kernel_range *range, const struct kallsyms
 			 const uint64_t *vaddrs, size_t count, struct record_set *out,
 			 bool *is_there);
 
-/* For tests: a range as if /proc had named it. */
+/* For tests: a range as if /proc had named it. 0 or -ENOMEM. */
 int kernel_map_add(struct kernel_map *map, enum kernel_text what, uint64_t start, uint64_t end,
 		   struct span name);

@@ -98,7 +98,7 @@ __attribute__((format(printf, 4, 5))) static void append(char *text, size_t size
 		*length = *length + (size_t)more < size ? *length + (size_t)more : size - 1;
 }
 
-/* Who pays for it, where that is known: all who are trusted have one share. */
+/* With the user who pays for it, if that is a stranger: all who are trusted have one share. */
 static void append_file(char *text, size_t size, size_t *length, const struct left_out_file *file)
 {
 	append(text, size, length, "'%s'", file->path);

@@ -1,6 +1,6 @@
 /*
- * left_out - what gathering had no time or memory for, or could not open, file by file: it goes
- * into the bill, and a sentence for each reason is said.
+ * left_out - files whose names or code gathering had no time or memory for, or could not open: they
+ * go into the bill, and the user gets a sentence for each reason.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ enum left_out_why {
 	LEFT_OUT_FAILED, /* what parsed it died */
 	/* Of what could not be opened: */
 	LEFT_OUT_UNANSWERED, /* its file system, or the process, did not answer */
-	LEFT_OUT_BUSY, /* who opens files came to it in no time; nothing is the file's fault */
+	LEFT_OUT_BUSY, /* the process that opens files did not come to it; not the file's fault */
 	LEFT_OUT_SIZE, /* it is larger than what is read, or copied where it has to be */
 	LEFT_OUT_REASONS,
 };
@@ -31,7 +31,7 @@ struct left_out {
 	struct left_out_file {
 		char *path;
 		uint32_t user;
-		bool strange; /* the user is; more can be asked for */
+		bool strange; /* the user is a stranger, whose limits can be raised */
 		enum left_out_why why;
 		enum left_out_part part; /* the first of those that are missing */
 	} files[LEFT_OUT_NAMED];
@@ -40,15 +40,15 @@ struct left_out {
 };
 
 void left_out_release(struct left_out *left_out);
-/* One file of the share's user, with what comes after `part` missing too. Without memory it has no
- * name. */
+/* Adds a file that counts for the share, of which `part` and the parts behind it are missing. When
+ * memory is short it is counted without its name. */
 void left_out_add(struct left_out *left_out, const char *path, const struct share *share,
 		  enum left_out_why why, enum left_out_part part);
-/* From the error of a reader's request: to open it, or what is done once it is open. False: such is
- * no matter of limits. */
+/* Finds the reason for an error of the reader's, at opening a file or reading what was opened.
+ * False: the error has nothing to do with limits. */
 enum left_out_step { LEFT_OUT_OPENING, LEFT_OUT_READING };
 bool left_out_reason(int code, enum left_out_step step, enum left_out_why *why);
-/* BILL_LEFT_OUT_PREFIX's items. 0 or -ENOMEM. */
+/* Adds the items of BILL_LEFT_OUT_PREFIX to the bill. 0 or -ENOMEM. */
 int left_out_write(const struct left_out *left_out, bool redact, struct profile *profile);
-/* One sentence about a reason, "" when nothing was left out for it. */
+/* Writes one sentence about a reason, "" when nothing was left out for it. */
 void left_out_tell(const struct left_out *left_out, enum left_out_why why, char *text, size_t size);

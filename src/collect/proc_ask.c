@@ -26,7 +26,7 @@ static void put_path(char *path, size_t size, uint32_t pid, uint32_t tid, enum r
 
 #define SILENT_NS UINT64_C(600000000000)
 
-/* Of its folder under /proc, for which the kernel takes no lock of its; 0: there is none. */
+/* The inode of its folder below /proc, which takes no lock of the process; 0: it is gone. */
 static uint64_t inode_of(uint32_t pid)
 {
 	char path[64];

@@ -28,7 +28,7 @@ static void close_directory(DIR **directory)
 		closedir(*directory);
 }
 
-/* Its name, where it does not let anybody read more; the samples that it may get have that. */
+/* Takes the name alone, of a process of which no more can be read: its samples have that. */
 static int name_mute(struct session *session, uint32_t pid, struct process **found)
 {
 	char path[64];
@@ -109,7 +109,7 @@ static int take_map_line(struct session *session, struct process *process, const
 	return ret == -E2BIG ? 0 : ret;
 }
 
-/* As many as the process's user has time for. */
+/* As many lines as the process's user has time for. */
 static int take_map_lines(struct session *session, struct process *process, struct buffer *buffer,
 			  uint64_t most_ns)
 {
@@ -172,7 +172,7 @@ static int scan_threads(struct session *session, const struct process *process)
 	return 0;
 }
 
-/* What takes no lock of the process's, and who pays for it. */
+/* Reads what takes no lock of the process (collect/proc_ask.h), at the expense of `share`. */
 static int scan_freely(struct session *session, struct share *share, struct process *process)
 {
 	uint64_t begin_ns = clock_monotonic_ns();
@@ -193,7 +193,7 @@ static int scan_process(struct session *session, struct share *share, uint32_t p
 		process->known = true;
 		return 0;
 	}
-	process->asked = true; /* children that nobody can ask any more inherit it */
+	process->asked = true; /* scan_freely() reads its group, which children inherit */
 	ret = scan_freely(session, share, process);
 	return ret < 0 ? ret : session_scan_maps(session, process);
 }
@@ -204,7 +204,7 @@ int session_scan_process(struct session *session, uint32_t pid)
 	return share ? scan_process(session, share, pid) : 0;
 }
 
-/* One of many. Of those whose user has no time left the first sample asks again. */
+/* A process whose user has no time left is scanned at its first sample. */
 static int scan_one(struct session *session, uint32_t pid)
 {
 	uint64_t begin_ns = clock_monotonic_ns();

@@ -20,6 +20,6 @@ struct proc_stat {
 	uint64_t start_ticks; /* since boot */
 };
 
-/* False when the text is none of such a file. The name may hold anything, blanks and
- * parentheses too. */
+/* False when the text is not that of such a file. The name may hold anything, also blanks and
+ * parentheses. */
 bool proc_stat_parse(struct span text, struct proc_stat *stat);

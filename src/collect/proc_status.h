@@ -12,7 +12,7 @@ struct proc_status {
 	char state; /* as in proc_stat.h */
 };
 
-/* False when the text is none of such a file. In a name newlines are written otherwise. */
+/* False when the text is not that of such a file. The kernel escapes newlines in a name. */
 bool proc_status_parse(const char *text, struct proc_status *status);
-/* 0, or the negative errno: -ENOENT or -ESRCH when it is gone; -EBADMSG. */
+/* 0, or a negative errno: -ENOENT or -ESRCH when it is gone; -EBADMSG: the text makes no sense. */
 int proc_status_read(uint32_t pid, struct proc_status *status);

@@ -47,7 +47,7 @@ static void limit_to(__rlimit_resource_t resource, rlim_t value)
 	setrlimit(resource, &limit);
 }
 
-/* What was the parent's and would be written by both: rings, SQLite's index of its log. */
+/* Unmaps memory that is shared with the parent: rings, SQLite's index of its log. */
 static void drop_shared_memory(uint32_t *missing)
 {
 	CLEANUP(free_pointer) char *line = NULL;
@@ -68,7 +68,7 @@ static void drop_shared_memory(uint32_t *missing)
 	fclose(maps);
 }
 
-/* Passwords and keys are handed to programs by their environment. */
+/* Wipes the environment, in which programs are given passwords and keys. */
 static void forget_environment(void)
 {
 	for (char **variable = environ; variable && *variable; variable++)
@@ -98,7 +98,7 @@ static size_t needed_capabilities(enum confinement_kind kind, cap_value_t *list,
 	return count;
 }
 
-/* Those of them that are held stay, no other. */
+/* Keeps those of the wanted ones that the process has, and no others. */
 static int keep_capabilities(const cap_value_t *wanted, size_t count)
 {
 	cap_t held = cap_get_proc();
@@ -263,8 +263,7 @@ long confinement_openat2(int folder, const char *path, const struct open_how *ho
 	return syscall(SYS_openat2, folder, path, how, sizeof(*how));
 }
 
-/* The C library's fstat() may be this; and open() of what was handed over. A handler gets no
- * argument of its own, so what it needs is here. */
+/* For answering system calls that were trapped: a signal's handler gets no argument of its own. */
 static struct confinement trapped;
 
 #if defined(__x86_64__)
@@ -284,7 +283,7 @@ static struct confinement trapped;
 #endif
 
 #ifdef TRAP_RESULT
-/* Nothing but a descriptor of ours is a link, as realpath() is told on its way there. */
+/* realpath() asks of each part of a path whether it is a link: none but our descriptors is. */
 static long answer_readlink(const char *path, char *name, size_t size)
 {
 	static const char folder[] = "/proc/self/fd/";
@@ -364,7 +363,8 @@ static int restrict_calls(const struct confinement *wanted, uint32_t *missing)
 	return ret;
 }
 
-/* A page that may be read may then be executed, for programs of before 2005. */
+/* Switches off what programs of before 2005 need: that each page that may be read may be executed.
+ */
 static void separate_code_from_data(void)
 {
 	int flags = personality(0xffffffff);
@@ -395,7 +395,7 @@ int confine(const struct confinement *wanted, uint32_t *missing)
 	return ret < 0 ? ret : restrict_calls(wanted, missing);
 }
 
-/* In the child: its layers, or why it failed, as its last words. */
+/* What the child of a probe writes before it ends. */
 struct probe_words {
 	int32_t code;
 	uint32_t missing;
@@ -410,7 +410,7 @@ int confinement_probe(enum confinement_kind kind, uint32_t *missing)
 		return -errno;
 	pid_t child = fork();
 	if (child == 0) {
-		/* A pipe takes write(), which is allowed on the descriptors of before. */
+		/* write() is allowed to the standard descriptors. */
 		dup2(ends[1], STDERR_FILENO);
 		words.code = confine(&(struct confinement){ .kind = kind, .socket = STDERR_FILENO },
 				     &words.missing);

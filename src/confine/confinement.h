@@ -1,10 +1,10 @@
 /*
- * confinement - takes from a process of ours what it does not need, so that who
- * takes it over through what it reads gains nothing: identity, capabilities,
- * limits, files (Landlock), system calls (seccomp). None of it can be undone.
+ * confinement - takes from a helper process what it does not need, so that who takes
+ * it over through what it reads gains nothing: identity, capabilities, limits, files
+ * (Landlock), system calls (seccomp). None of it can be undone.
  *
- * What a layer lacks on this machine is told, not an error, for each of the others
- * holds alone.
+ * A layer that this machine lacks is reported and is no error, for each of the others
+ * holds by itself.
  */
 #pragma once
 
@@ -18,30 +18,34 @@ struct error;
 struct syscall_filter;
 
 /*
- * The process must have one thread, and keeps its descriptors. Returns 0 with the layers
- * that are missing, or a negative errno, and then must not go on.
+ * Confines the calling process, which must have one thread and keeps its descriptors. Returns 0 and
+ * stores the layers that are missing, a set of enum confinement_layer; or a negative errno, and
+ * then the process must not go on.
  */
 int confine(const struct confinement *wanted, uint32_t *missing);
 
-/* Whether it is one that confined processes get, each of them another; no other process has one. */
+/* Whether the user is one of those that confined processes get, each its own, and nobody else has.
+ */
 bool confinement_is_own_user(uint32_t user);
 
-/* What the kernel's filter is made of. */
+/* Fills in the filter of system calls that confine() would install. */
 void confinement_filter(const struct confinement *wanted, struct syscall_filter *filter);
 
-/* Does it in a child, and says what is missing there. 0, or a negative errno. */
+/* Confines a child process, which ends then, and stores the layers that are missing there. 0, or a
+ * negative errno. */
 int confinement_probe(enum confinement_kind kind, uint32_t *missing);
-int confinement_landlock_abi(void); /* 0: none */
-/* All that, of this machine. */
+int confinement_landlock_abi(void); /* 0: the kernel has no Landlock */
+/* What holds on this machine. */
 struct confinement_layers {
-	int code; /* 0, or why helpers cannot be confined */
-	uint32_t missing[CONFINEMENT_KINDS];
+	int code; /* 0, or the negative errno for which helpers cannot be confined */
+	uint32_t missing[CONFINEMENT_KINDS]; /* as confine() */
 	int landlock_abi;
 };
 void confinement_layers_read(struct confinement_layers *layers);
 /* "no system call filter, no Landlock"; "" when all hold. */
 void confinement_missing_text(uint32_t missing, char *text, size_t size);
 
-/* openat2() for a process that may be confined to OPEN. Arguments and result as syscall()'s. */
+/* openat2(2), also for a process that is confined to CONFINEMENT_OPEN. The descriptor, or -1 with
+ * errno. */
 struct open_how;
 long confinement_openat2(int folder, const char *path, const struct open_how *how);

@@ -14,7 +14,7 @@ enum confinement_kind {
 	CONFINEMENT_KINDS
 };
 
-/* Layers that did not hold, as bits. */
+/* Layers that do not hold, as bits of a set. */
 enum confinement_layer {
 	CONFINEMENT_FILTER = 1,		 /* seccomp */
 	CONFINEMENT_LANDLOCK = 2,	 /* only for PARSE: it would forbid the others their work */
@@ -30,9 +30,10 @@ struct confinement {
 	enum confinement_kind kind;
 	int socket; /* the one descriptor that is written to */
 	/*
-	 * PARSE: who answers in the kernel's place where a library opens for reading what a file
-	 * names, and asks for the name of a descriptor (readlink() of /proc/self/fd/N). Both NULL:
-	 * refused. A descriptor, or the size of the name without its end; or a negative errno.
+	 * PARSE: called in the kernel's place where a library opens a file for reading that another
+	 * file names, and where it asks for the name of a descriptor (readlink() of
+	 * /proc/self/fd/N). They return a descriptor, or the length of the name, which has no NUL;
+	 * or a negative errno. Both NULL: such calls are refused.
 	 */
 	int (*open)(void *context, const char *path);
 	long (*name)(void *context, int fd, char *name, size_t size);

@@ -17,17 +17,17 @@ struct error;
 enum syscall_verdict {
 	SYSCALL_ALLOW,
 	SYSCALL_TRAP, /* SIGSYS: a handler answers in the kernel's place */
-	SYSCALL_KILL, /* nothing that is well would make it */
+	SYSCALL_KILL, /* ends the process: no code of ours or of a library makes such a call */
 };
 
 enum syscall_test {
 	SYSCALL_ANY,	  /* holds always */
-	SYSCALL_EQUALS,	  /* the argument's lower half, which is all that an int has */
-	SYSCALL_AT_MOST,  /* likewise */
-	SYSCALL_WITHOUT,  /* none of the value's bits are in the lower half */
-	SYSCALL_WITH,	  /* one of them is */
-	SYSCALL_ABOVE_4G, /* the whole argument */
-	SYSCALL_MASKED,	  /* the whole argument is below 4 GiB, and with `mask` it is the value */
+	SYSCALL_EQUALS,	  /* the argument's lower half, all that an int has, is the value */
+	SYSCALL_AT_MOST,  /* the lower half is the value or less */
+	SYSCALL_WITHOUT,  /* the lower half has none of the value's bits */
+	SYSCALL_WITH,	  /* the lower half has one of them, or more */
+	SYSCALL_ABOVE_4G, /* the argument is 4 GiB or more */
+	SYSCALL_MASKED,	  /* the argument is below 4 GiB, and its bits in `mask` are the value */
 };
 
 struct syscall_condition {
@@ -52,12 +52,15 @@ struct syscall_filter {
 	uint16_t count;
 };
 
+/* Empties *filter, which is not initialized. */
 void syscall_filter_begin(struct syscall_filter *filter);
+/* Rules that are added first come first. */
 void syscall_filter_add(struct syscall_filter *filter, const struct syscall_rule *rules,
 			size_t count);
 /*
- * From here on the filter holds, for all threads and for what the process becomes; it needs
- * no_new_privs. -ENOSYS: there is none in this kernel, or whoever stands in for
- * the kernel (qemu-user, valgrind) has none. -E2BIG: too many rules.
+ * From here on the filter holds, for all threads and across execve(); it needs no_new_privs. 0;
+ * -ENOSYS: this kernel has no filters, or what stands in for the kernel (qemu-user, valgrind) has
+ * none; -E2BIG: too many rules; -EBUSY: a thread has a filter of its own; or another negative
+ * errno.
  */
 int syscall_filter_install(struct syscall_filter *filter);

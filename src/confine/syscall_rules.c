@@ -68,7 +68,7 @@ static const struct syscall_rule everybody[] = {
 	ALLOW(gettimeofday),
 	ALLOW(getrandom),
 	ALLOW(getrusage),
-	/* The limit on CPU time moves with each request; it may be lowered by whoever likes. */
+	/* Each request sets the soft limit on CPU time anew. */
 	ALLOW_IF(prlimit64, OWN_PROCESS, ARGUMENT(1, SYSCALL_EQUALS, RLIMIT_CPU, 0)),
 	ALLOW_IF(fcntl, ARGUMENT(1, SYSCALL_EQUALS, F_GETFL, 0)),
 	ALLOW_IF(fcntl, ARGUMENT(1, SYSCALL_EQUALS, F_GETFD, 0)),
@@ -97,7 +97,7 @@ static const struct syscall_rule memory_of_parser[] = {
 	ALLOW(madvise),
 };
 
-/* The handler asks who answers for the files that a file names. */
+/* The handler answers them by struct confinement's open() and name(). */
 static const struct syscall_rule asks[] = {
 	{ SYS_openat, SYSCALL_TRAP, { ONLY_READING } },
 	{ SYS_readlinkat, SYSCALL_TRAP, { { 0 } } },
@@ -154,7 +154,7 @@ static const struct syscall_rule stepper[] = {
 	ALLOW_IF(sched_setaffinity, OWN_PROCESS),
 };
 
-/* Nothing that is well tries these; a library may try any other, and can do without it. */
+/* No code of ours or of a library makes these; what else a library tries, it can do without. */
 static const struct syscall_rule deadly[] = {
 	KILL(execve),
 	KILL(execveat),

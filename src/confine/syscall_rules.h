@@ -15,6 +15,6 @@ struct syscall_filter;
 #define SEALED_TABLE_BYTES (16u << 10) /* and it lies on a multiple of that */
 #define SEALED_ENTRY_BYTES 32u
 
-/* `sealed`: the table's address, below 4 GiB; 0: there is none. */
+/* Adds the rules of wanted->kind. `sealed`: the table's address, below 4 GiB; 0: there is none. */
 void syscall_rules_add(struct syscall_filter *filter, const struct confinement *wanted,
 		       uint32_t sealed);

@@ -271,8 +271,8 @@ static enum fact read_types(const struct machine_root *root, const struct named_
 		if (!type)
 			continue;
 		cpu_set_add(&type->cpus, row.cpu);
-		/* CPUs that came online late may run another update: the lowest is the honest one.
-		 */
+		/* CPUs that came online late may run another update: no type claims more than the
+		   lowest. */
 		if (row.microcode < type->microcode)
 			type->microcode = row.microcode;
 	}

@@ -1,4 +1,6 @@
-/* cpu_parts - the pieces that cpu_info_read() is made of. Internal to src/machine. */
+/*
+ * cpu_parts - the parts of cpu_info_read() that have files of their own. Internal to src/machine.
+ */
 #pragma once
 
 #include "machine/cpu.h"

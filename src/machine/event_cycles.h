@@ -1,6 +1,8 @@
+/*
+ * event_cycles - which cycles an event counts: they differ by SMT and by frequency.
+ */
 #pragma once
 
-/* Which cycles an event counts: they differ by SMT and by frequency. */
 enum event_cycles {
 	EVENT_NO_CYCLES,
 	EVENT_THREAD_CYCLES, /* of this hardware thread while it is not halted */

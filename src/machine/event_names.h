@@ -5,7 +5,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,9 +13,9 @@
 struct event_name {
 	const char *name;
 	const char *alias; /* the other spelling, or NULL */
-	uint64_t config;
+	uint64_t config;   /* PERF_COUNT_HW_* or PERF_COUNT_SW_* */
 	enum event_cycles cycles;
-	bool clock;
+	bool clock; /* as in struct event */
 	const char *unit;
 	const char *description; /* one sentence without its full stop */
 };
@@ -42,8 +41,8 @@ bool cache_name_parse(const char *name, uint64_t *config);
 bool cache_name_at(size_t index, char name[CACHE_NAME_SIZE], uint64_t *config, char *description,
 		   size_t description_size);
 
-/* Whether `word` is a spelling of the wanted one, and how far: insertions, deletions,
-   replacements and swaps of neighbours, case ignored. */
+/* How many edits lead from `word` to the wanted one: insertions, deletions, replacements and swaps
+ * of neighbours (restricted Damerau-Levenshtein distance), case ignored. */
 size_t spelling_distance(const char *word, const char *wanted);
 
 /* Collects the nearest of many names; one that is farther than a third of the word is no

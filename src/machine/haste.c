@@ -16,7 +16,8 @@ static bool is_usual(int policy)
 	return policy == SCHED_OTHER || policy == SCHED_BATCH || policy == SCHED_IDLE;
 }
 
-/* Ours, while what we fork is not as we are: raised, or not restored wholly. */
+/* The caller's usual scheduling, which its children lose while it is raised, and afterwards if that
+ * could not be undone wholly. */
 static struct {
 	bool lost;
 	int policy, priority, nice;
@@ -96,7 +97,7 @@ void haste_restore(pid_t pid, struct haste_usual *usual)
 	struct sched_param param = { .sched_priority = usual->priority };
 	if (pid == 0)
 		disarm();
-	/* Without CAP_SYS_NICE what has been reset on fork is so for ever. */
+	/* Without CAP_SYS_NICE the flag SCHED_RESET_ON_FORK cannot be taken back. */
 	bool whole = !usual->raised || sched_setscheduler(pid, usual->policy, &param) == 0;
 	if (!whole)
 		sched_setscheduler(pid, usual->policy | SCHED_RESET_ON_FORK, &param);

@@ -1,8 +1,8 @@
 /*
- * haste - lets a process go before all usual ones, by SCHED_RR's least priority: nice values weigh
- * within one session's autogroup and one control group alone, so whoever keeps all CPUs busy from
- * others would make it wait as long as he likes. It needs CAP_SYS_NICE or a limit of real-time
- * priority. A process's first thread is meant; not for processes with several.
+ * haste - schedules a process before all usual ones, by SCHED_RR at its least priority. Nice values
+ * count only within a session's autogroup and a control group (sched(7)), so whoever keeps all CPUs
+ * busy from another one could make it wait as long as he likes. It needs CAP_SYS_NICE or
+ * RLIMIT_RTPRIO. For processes of one thread.
  */
 #pragma once
 
@@ -10,30 +10,31 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* How it was scheduled before. */
+/* How a process was scheduled before; zeroed at first. */
 struct haste_usual {
-	bool raised; /* else nothing has to be undone */
+	bool raised; /* else there is nothing to undo */
 	int policy, priority;
 };
 
-/* What it forks meanwhile is not raised. False, and nothing happens: we may not, or it goes before
- * others already. 0 is oneself. */
+/* Raises the process, 0 for the caller; its children are not raised. False, with nothing changed:
+ * that is not allowed, or it has a real-time policy already. */
 bool haste_raise(pid_t pid, struct haste_usual *usual);
 void haste_restore(pid_t pid, struct haste_usual *usual);
-/* As haste_raise(0), for `most_ns` at the longest, whatever we do meanwhile: a SIGALRM, whose
- * handling is ours until haste_restore(0), makes us what we were. */
+/* As haste_raise(0), for at most `most_ns`: a SIGALRM then undoes it, whatever the caller is doing.
+ * ITIMER_REAL and the handler of SIGALRM belong to this file until haste_restore(0). */
 bool haste_raise_for(uint64_t most_ns, struct haste_usual *usual);
 
-/* Of a child that was just forked: as we are when we are not raised, nice value and all, for the
- * kernel has made it any process with a nice value of 0 when we are. */
+/* Gives a child that was just forked the policy and nice value that the caller has when it is not
+ * raised: a child of a raised process begins with the default ones (SCHED_RESET_ON_FORK). */
 void haste_follow(pid_t child);
 
-/* For good, of oneself and what one forks from here on: a nice value that gets what little it needs
- * soon among others of its session and control group. Nothing happens where we may not, or somebody
- * has chosen another value than 0. */
+/* Sets the caller's nice value for good, and so that of its later children: who needs little CPU
+ * gets it soon among others of its session and control group. Does nothing where that is not
+ * allowed, or the value is not 0. */
 #define HASTE_NICE (-10)
 void haste_prefer(void);
 
 #define HASTE_UNKNOWN UINT64_MAX
-/* How long it was ready to run and had no CPU, ever, in ns (/proc/PID/schedstat). */
+/* How long the process (0: the caller) was ready to run and had no CPU since it began, by
+ * /proc/PID/schedstat; or HASTE_UNKNOWN. */
 uint64_t haste_waited_ns(pid_t pid);

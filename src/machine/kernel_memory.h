@@ -16,7 +16,7 @@ struct error;
 
 struct kernel_memory {
 	int program_fd, map_fd; /* -1: closed */
-	const uint8_t *page;	/* what was read last: the map, which our memory has too */
+	const uint8_t *page;	/* what was read last: the map's element, mapped into our memory */
 	uint64_t page_address;	/* of what was read last */
 };
 
@@ -25,8 +25,8 @@ struct kernel_memory {
 int kernel_memory_open(struct kernel_memory *memory, struct error *err);
 void kernel_memory_close(struct kernel_memory *memory); /* also right after a failed open */
 
-/* What was read before is read again, since the kernel may have changed its text. */
+/* Later calls read pages again that were read before: the kernel may have changed its text. */
 void kernel_memory_forget(struct kernel_memory *memory);
 
-/* All of it, or a negative errno value: -EFAULT where nothing is mapped. */
+/* Reads `size` bytes. 0 or a negative errno value: -EFAULT where something of it is not mapped. */
 int kernel_memory_read(struct kernel_memory *memory, uint64_t address, void *bytes, size_t size);

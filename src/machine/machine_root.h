@@ -32,6 +32,7 @@ int root_read_line(const struct machine_root *root, const char *path, char *line
 /* A whole file that is one number, decimal or 0x; -EINVAL when it is not. */
 int root_read_u64(const struct machine_root *root, const char *path, uint64_t *value);
 int root_read_i64(const struct machine_root *root, const char *path, int64_t *value);
+/* A whole file that is a set of CPUs (cpu_set_parse()); 0 or negative errno. */
 int root_read_cpus(const struct machine_root *root, const char *path, struct cpu_set *set);
 bool root_exists(const struct machine_root *root, const char *path);
 

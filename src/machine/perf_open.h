@@ -7,6 +7,6 @@
 
 struct perf_event_attr;
 
-/* The descriptor or a negative errno value. */
+/* Arguments as perf_event_open()'s. The descriptor or a negative errno value. */
 int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 	      unsigned long flags);

@@ -20,7 +20,7 @@ int probe_open(const struct perf_event_attr *attr, int cpu)
 	return 0;
 }
 
-/* An event that every process may have, so that a refusal is about the feature. */
+/* The attr of an event that every process may open, so that a refusal is about the feature. */
 static struct perf_event_attr harmless(void)
 {
 	return (struct perf_event_attr){ .type = PERF_TYPE_SOFTWARE,

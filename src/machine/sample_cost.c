@@ -48,7 +48,7 @@ struct gaps {
 	uint64_t stolen, total; /* ticks */
 };
 
-/* Pairs of both clocks at the ends of a spin: what happens between is linear. */
+/* Both clocks at the beginning and the end of a spin: between them one is linear in the other. */
 struct span_of_time {
 	uint64_t start_ticks, end_ticks;
 	uint64_t start_ns, end_ns;
@@ -149,7 +149,7 @@ static void sampler_close(struct sampler *sampler)
 		close(sampler->output_fd);
 }
 
-/* The samples on `cpu` bring what they point to, into a ring that nobody reads. */
+/* Has the memory at samples on `cpu` written into a ring that nobody reads. */
 static int add_memory(struct sampler *sampler, struct sample_memory *memory, int cpu)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr),
@@ -272,7 +272,7 @@ static void stay_on(const struct event *event, struct cpu_set *before, bool *cha
 		*changed = sched_setaffinity(0, sizeof(both), (cpu_set_t *)both.words) == 0;
 }
 
-/* And on the CPU where it runs now. */
+/* Binds the thread to the CPU where it runs now. */
 static void stay_here(struct cpu_set *before, bool *changed)
 {
 	struct cpu_set here = { 0 };

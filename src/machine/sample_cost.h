@@ -1,8 +1,8 @@
 /*
- * sample_cost - what one sample costs on this machine, measured now: a loop
- * reads the time stamp without pause while the thread is sampled; the gap in
- * which a sample's own time lies is what its interrupt stole. Gaps of ticks and
- * of other programs have no sample in them and do not count.
+ * sample_cost - how much CPU time one sample costs on this machine, measured now: a
+ * loop reads the time stamp counter without pause while the thread is sampled, and
+ * the gap between two reads that a sample's time lies in is what its interrupt took.
+ * Gaps of ticks and of other programs have no sample in them and do not count.
  */
 #pragma once
 
@@ -14,10 +14,10 @@ struct event;
 struct sample_memory;
 
 struct sample_cost {
-	double ns, low_ns, high_ns; /* median, 10th and 90th percentile */
-	double own_rate_hz;	    /* that was sampled at while measuring */
-	uint64_t samples;	    /* that were measured */
-	double busy_ratio; /* of the time without sampling that others took: the machine is busy */
+	double ns, low_ns, high_ns; /* of a sample: median, 10th and 90th percentile */
+	double own_rate_hz;	    /* of sampling, while it was measured */
+	uint64_t samples;	    /* how many were measured */
+	double busy_ratio;	    /* the part of the time without sampling that other work took */
 };
 
 /*

@@ -138,7 +138,7 @@ static void put_call(struct code *code, int32_t function)
 	put(code, BPF_JMP | BPF_CALL, 0, 0, 0, function);
 }
 
-/* Jumps that still have to be told where to: to what comes next. */
+/* Makes the jumps from `from` on whose target is `unresolved` lead to the next instruction. */
 static void land(struct code *code, uint32_t from, int16_t unresolved)
 {
 	for (uint32_t at = from; at < code->count && at < INSTRUCTIONS_MOST; at++)
@@ -150,7 +150,7 @@ static void land(struct code *code, uint32_t from, int16_t unresolved)
 #define TO_READ (INT16_MAX - 1) /* it could be a pointer */
 #define TO_END	(INT16_MAX - 2) /* there is nothing to write */
 
-/* On the program's stack: the scratch's key, what the code's and the stack's region is, */
+/* Offsets in the program's stack: of the scratch's key, of the regions of code and stack, */
 #define KEY_AT	 (-4)
 #define CODE_AT	 (-16)
 #define STACK_AT (-24)

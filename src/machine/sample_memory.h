@@ -42,11 +42,11 @@ int sample_memory_open(struct sample_memory *memory, struct error *err);
 void sample_memory_close(struct sample_memory *memory); /* also right after a failed open */
 
 struct perf_event_attr;
-/* An output event has these on top of what the events of its ring have in common. */
+/* Makes *attr that of an output event, but for what all events of its ring have in common. */
 void sample_memory_output_attr(struct perf_event_attr *attr);
-/* What samples on `cpu` point to goes to the output event `fd` from here on. 0 or negative errno.
- * The event lives on, whoever closes `fd`, until another takes its place or the memory is closed.
- */
+/* From here on the memory at samples on `cpu` goes to the output event `fd`. 0 or negative errno.
+ * The event stays open, also when `fd` is closed, until another takes its place or the memory is
+ * closed. */
 int sample_memory_set_output(struct sample_memory *memory, int cpu, int fd);
 /* The samples of the event `fd` get their memory. 0 or negative errno. */
 int sample_memory_attach(const struct sample_memory *memory, int fd);

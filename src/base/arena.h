@@ -1,5 +1,5 @@
 /*
- * arena - many small allocations that die together.
+ * arena - many small allocations that are freed together. A zeroed one is empty.
  */
 #pragma once
 

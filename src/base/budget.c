@@ -26,10 +26,10 @@ static struct budget_limits limits;
 static char input[256]; /* its name, or the end of it */
 static const char *place;
 static uint64_t place_number;
-static uint64_t read_bytes;	/* as they lie in the file */
-static uint64_t profile_bytes;	/* of them, in our own profiles */
+static uint64_t read_bytes;	/* of files, as they are stored: packed */
+static uint64_t profile_bytes;	/* of read_bytes: those of our own profiles */
 static uint64_t unpacked_bytes; /* that came out of them */
-static uint64_t granted_bytes;	/* that count besides */
+static uint64_t granted_bytes;	/* that count in addition: budget_grant() */
 static uint64_t local_bytes;	/* of this machine's files, as far as they count */
 static uint64_t window_bytes;
 static uint64_t written_bytes;
@@ -142,7 +142,7 @@ void budget_window(uint64_t bytes)
 	window_bytes = bytes;
 }
 
-/* What was read, with what came out of it as far as that counts. */
+/* The bytes that raise limits: those that were read, weighted as BUDGET_*_RATIO say. */
 static uint64_t counted_bytes(void)
 {
 	uint64_t foreign = read_bytes - profile_bytes;
@@ -212,7 +212,7 @@ bool budget_take_memory(uint64_t bytes)
 		refuse_bytes("memory", "memory", allowed);
 		return false;
 	}
-	peak_bytes = held; /* of two threads either is near enough */
+	peak_bytes = held; /* where two threads race, either value is near enough */
 	return true;
 }
 
@@ -221,7 +221,7 @@ void budget_return_memory(uint64_t bytes)
 	atomic_fetch_sub_explicit(&held_bytes, (int64_t)bytes, memory_order_relaxed);
 }
 
-/* The peak stays: up to it nothing that is taken is compared with the limit. */
+/* The peak stays as it is, so that the next allocation is compared with the limit. */
 void budget_charge_memory(uint64_t bytes)
 {
 	atomic_fetch_add_explicit(&held_bytes, (int64_t)bytes, memory_order_relaxed);

@@ -18,8 +18,8 @@ struct buffer {
 };
 
 void buffer_release(struct buffer *buffer); /* also right for a zeroed one, and for CLEANUP() */
-/* Nothing in it any more, for its next use: its room stays, but nobody may look at what was there.
- * A failure stays too. */
+/* Empties it for its next use. Its memory stays allocated, but what was in it must not be read any
+ * more. A failure stays too. */
 static inline void buffer_empty(struct buffer *buffer)
 {
 	const bool failed = buffer->failed;
@@ -28,7 +28,8 @@ static inline void buffer_empty(struct buffer *buffer)
 	buffer->size = 0;
 	buffer->failed = failed;
 }
-/* Room for `size` more bytes at the end, or NULL. The bytes count at once. */
+/* Room for `size` more bytes at the end, for the caller to fill, or NULL. They count in
+ * buffer->size at once. */
 void *buffer_extend(struct buffer *buffer, size_t size);
 void buffer_append(struct buffer *buffer, const void *data, size_t size);
 void buffer_append_u8(struct buffer *buffer, uint8_t value);
@@ -36,7 +37,7 @@ void buffer_append_u32(struct buffer *buffer, uint32_t value); /* little-endian 
 void buffer_append_u64(struct buffer *buffer, uint64_t value); /* little-endian */
 void buffer_append_varint(struct buffer *buffer, uint64_t value);
 void buffer_append_text(struct buffer *buffer, const char *text); /* without its final NUL */
-/* Its decimal digits; for what is written ten thousands of times, faster than printf. */
+/* The decimal digits of `value`: faster than buffer_printf(). */
 void buffer_append_decimal(struct buffer *buffer, uint64_t value);
 /* Two lower-case digits a byte. */
 void buffer_append_hex(struct buffer *buffer, const void *bytes, size_t size);

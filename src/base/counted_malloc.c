@@ -1,7 +1,7 @@
 /*
  * counted_malloc - malloc() and its siblings as the GNU C library has them, but that
  * an open budget (base/budget.h) counts what they hand out, with the library's
- * own bookkeeping, and refuses what would pass it. A program's own definition takes the
+ * own bookkeeping, and refuses what would pass its limit. A program's own definition takes the
  * place of the library's everywhere, in shared libraries too ("Replacing malloc" in the
  * library's manual), so SQLite and the decompressors are bounded likewise.
  */
@@ -33,7 +33,7 @@ void __libc_free(void *memory);
 
 #define HEADER_BYTES (2 * sizeof(size_t)) /* of a block, beside what can be used */
 
-/* What a block costs; the request is checked first, so that nothing huge is ever made. */
+/* What a block takes. Requests are checked before it is made, so that nothing huge ever is. */
 static uint64_t cost_of(void *memory)
 {
 	return malloc_usable_size(memory) + HEADER_BYTES;

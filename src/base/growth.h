@@ -1,11 +1,11 @@
 /*
  * growth - how much room an array or a buffer takes when it has to grow.
  *
- * Doubling hides the pointers that are kept into it: nearly every growth finds
- * room, and the test that would meet a pointer to the old place passes. Where the
- * address sanitizer watches, small ones take just what they need, so that the
- * first addition moves them, and what is emptied for its next use is given back
- * (buffer_empty()): whoever still looks at it is caught at once.
+ * Doubling hides pointers that are wrongly kept into an array: nearly every addition
+ * finds room and moves nothing, so the test of the code that keeps one passes. Under the
+ * address sanitizer small arrays take just what they need, so that each addition
+ * moves them, and buffer_empty() frees what it empties: a pointer to the old place
+ * is caught at its next use.
  */
 #pragma once
 
@@ -24,14 +24,14 @@
 #define GROWTH_IS_WATCHED false
 #endif
 
-#define GROWTH_WATCHED_BYTES 1024 /* moving more than that at each addition takes its time */
+#define GROWTH_WATCHED_BYTES 1024 /* moving more than that at each addition would take too long */
 
-/* From here on they grow by a quarter: the C library moves such blocks by their pages, without
- * copying, and what is not used of them is memory that a limit counts. */
+/* From this size on they grow by a quarter: the C library moves such blocks by remapping their
+ * pages, without copying, and room that is not used counts against a budget (budget.h). */
 #define GROWTH_LARGE_BYTES (1u << 20)
 
-/* Room for `needed` elements, more than `capacity`: at least `first`, doubling while it is small.
- * 0 when no number says how much. */
+/* The new capacity for `needed` elements, which are more than `capacity`; at least `first`. 0: the
+ * number does not fit size_t. */
 static inline size_t growth_capacity(size_t capacity, size_t needed, size_t first,
 				     size_t element_size)
 {

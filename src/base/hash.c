@@ -7,7 +7,7 @@
 
 uint64_t hash_seed;
 
-/* The kernel gives every process 16 random bytes; the C library has taken from the first ones. */
+/* The kernel gives every process 16 random bytes; the C library uses the first ones. */
 __attribute__((constructor)) static void choose_seed(void)
 {
 	const char *random = (const char *)getauxval(AT_RANDOM);

@@ -3,10 +3,10 @@
  * outlive a file. Not a defence against a forger; docs/profile-format.md says
  * where that matters.
  *
- * What goes by one of the names below is different in each process, so that nobody
- * can write a file whose every number and name falls into one place of a table, which
- * would make looking up a search. For what is shown or kept there are the _stable ones
- * and hash128_bytes().
+ * hash_bytes(), hash128_of_text() and hash_u64() are seeded differently in each process, so
+ * that nobody can write a file whose numbers and names all fall into one place of a table,
+ * where looking one up would take linear time. What is shown or stored is hashed by the
+ * _stable ones and hash128_bytes().
  */
 #pragma once
 

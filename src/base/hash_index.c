@@ -36,7 +36,7 @@ static void put(struct hash_slot *slots, size_t capacity, struct hash_slot slot)
 	slots[i] = slot;
 }
 
-/* Slots hold all that their place depends on: no row is read. */
+/* A slot's place depends on its tag alone: no row is read. */
 static int grow(struct hash_index *index)
 {
 	size_t capacity = index->capacity ? index->capacity * 2 : 16;

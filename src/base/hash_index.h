@@ -13,8 +13,8 @@
 
 struct hash_slot {
 	uint32_t position; /* HASH_INDEX_NONE: free */
-	uint32_t tag; /* upper half of the hash: the place in the index, and most misses end without
-			 a compare */
+	uint32_t tag; /* upper half of the hash: where to look first; where it differs no row is
+			 compared */
 };
 
 struct hash_index {
@@ -27,7 +27,7 @@ struct hash_index {
 typedef bool (*hash_index_equal)(const void *rows, uint32_t position, const void *wanted);
 
 void hash_index_release(struct hash_index *index);
-/* The position, or HASH_INDEX_NONE. */
+/* The position of a row for which `equal` is true, or HASH_INDEX_NONE. */
 uint32_t hash_index_find(const struct hash_index *index, uint64_t hash, hash_index_equal equal,
 			 const void *rows, const void *wanted);
 /* Adds a row that is not there yet. Returns 0 or -ENOMEM. */
@@ -38,7 +38,8 @@ static inline uint32_t hash_index_tag(uint64_t hash)
 	return (uint32_t)(hash >> 32);
 }
 
-/* Where hash_index_find() looks first, for who wants it on its way early. The index is not empty.
+/* Where hash_index_find() looks first, for a caller that prefetches it. The index must not be
+ * empty.
  */
 static inline const struct hash_slot *hash_index_first_slot(const struct hash_index *index,
 							    uint64_t hash)

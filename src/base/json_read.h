@@ -23,7 +23,7 @@ struct json_reader {
 	const char *fault; /* NULL: none */
 };
 
-extern const char json_no_memory[]; /* the fault when there is none for a text */
+extern const char json_no_memory[]; /* is `fault` when there is no memory for a text */
 
 static inline struct json_reader json_reader_of(struct span bytes)
 {
@@ -37,11 +37,11 @@ char json_peek(struct json_reader *reader);
 /* Opens an object ('{') or an array ('['). */
 bool json_enter(struct json_reader *reader, char bracket);
 /*
- * Is there another element? `some` starts as false. At the end of the array it is
- * closed and false returned; look at `fault` after the last.
+ * Whether the array has another element; the caller sets *some to false before the
+ * first call. False at its end, which is read, or after a fault: look at `fault`.
  */
 bool json_next(struct json_reader *reader, bool *some);
-/* As above for an object; `key` is replaced. */
+/* As json_next(), of an object; `key` becomes the key of the member. */
 bool json_next_member(struct json_reader *reader, bool *some, struct buffer *key);
 
 /* Replaces `out` by the text, as UTF-8; a half of a surrogate pair becomes U+FFFD. */
@@ -50,7 +50,7 @@ bool json_read_text(struct json_reader *reader, struct buffer *out);
 bool json_read_number(struct json_reader *reader, struct span *text);
 /* A whole number below 2^64, without fraction or exponent. */
 bool json_read_u64(struct json_reader *reader, uint64_t *value);
-/* Any value. */
+/* Reads over a value of any kind. */
 bool json_skip(struct json_reader *reader);
 
 /* Nothing but blanks may be left. */

@@ -122,7 +122,7 @@ static void append_unit(struct buffer *out, uint32_t unit)
 	buffer_append(out, code, sizeof(code));
 }
 
-/* A byte of what is no UTF-8. */
+/* For a byte that is no part of UTF-8. */
 static void append_byte(struct buffer *out, uint8_t byte)
 {
 	append_unit(out, UTF8_REPLACEMENT);
@@ -163,7 +163,7 @@ static void append_escaped(struct buffer *out, uint8_t c)
 	}
 }
 
-/* Nothing has to be done about it. */
+/* Whether the byte is written as it is. */
 static bool is_plain(const struct json_stream *json, uint8_t c)
 {
 	if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')

@@ -62,5 +62,6 @@ void json_stream_text(struct json_stream *json, const char *key, const char *tex
 void json_stream_bytes(struct json_stream *json, const char *key, struct span bytes);
 void json_stream_texts(struct json_stream *json, const char *key, const char *const *texts,
 		       size_t count);
-/* What goes before a value that the caller appends to the buffer itself. */
+/* Writes what stands before a value (comma, blanks, key); the caller then appends the value to the
+ * buffer itself. */
 void json_stream_key(struct json_stream *json, const char *key);

@@ -1,6 +1,6 @@
 /*
- * large_pages - memory that is looked into at random, from 4 MiB on: in pages of
- * 2 MiB it costs half as much time, where the kernel has some to give.
+ * large_pages - memory of 4 MiB and more that is read at random: in pages of 2 MiB, where
+ * the kernel has some to give, that takes half the time.
  */
 #pragma once
 

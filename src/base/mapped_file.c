@@ -54,7 +54,7 @@ static int examine(int fd, struct stat *info)
 	return (int)syscall(SYS_fstat, fd, info);
 }
 
-/* A mapping of the size of `file`: of `mapped`, or of nothing (-1). */
+/* Maps as many bytes as `file` has: of the descriptor `mapped`, or anonymous memory (-1). */
 static int map(int file, int flags, int mapped, struct mapped_file *out, struct error *err)
 {
 	struct stat info;
@@ -78,7 +78,7 @@ int mapped_file_open(int fd, struct mapped_file *out, struct error *err)
 	return map(fd, 0, fd, out, err);
 }
 
-/* Where the next bytes are that are there, and their end; false when none are left. */
+/* Finds the next range of the file that is no hole; false when none is left. */
 static bool next_extent(int fd, off_t from, off_t size, off_t *begin, off_t *end)
 {
 	*begin = lseek(fd, from, SEEK_DATA);

@@ -26,7 +26,8 @@ struct protobuf_field {
 	struct span bytes; /* of PROTOBUF_BYTES */
 };
 
-/* The next field. False at the end, and when there is none: the cursor then has failed. */
+/* Reads the next field. False at the end, or where the bytes are no field: the cursor has then
+ * failed. */
 bool protobuf_next(struct cursor *cursor, struct protobuf_field *field);
 
 /*

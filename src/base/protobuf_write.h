@@ -13,5 +13,5 @@
 
 void protobuf_put_number(struct buffer *out, uint32_t field, uint64_t value);
 void protobuf_put_bytes(struct buffer *out, uint32_t field, struct span bytes);
-/* Even when it is empty, as in a list. */
+/* As protobuf_put_bytes(), but also when it is empty: an element of a list. */
 void protobuf_put_item(struct buffer *out, uint32_t field, struct span bytes);

@@ -18,9 +18,9 @@ int small_file_read(const char *path, size_t limit_bytes, struct buffer *out);
 /* From where the descriptor stands; it stays open. */
 int small_file_read_fd(int fd, size_t limit_bytes, struct buffer *out);
 /*
- * Opens a regular file in the folder `dir_fd` (or AT_FDCWD) for reading: no link, and nothing that
- * opening would do something to, for what it is is found first. A descriptor; -ELOOP for a link,
- * -ENXIO for what is no file, or the negative errno of open.
+ * Opens a regular file in the folder `dir_fd` (or AT_FDCWD) for reading. What it is is found out
+ * before it is opened (O_PATH), since opening a device or a FIFO has effects. Returns a descriptor;
+ * -ELOOP for a link, -ENXIO for anything else that is no regular file, or another negative errno.
  */
 int small_file_open_plain(int dir_fd, const char *path);
 /* The first line without its newline, cut to `size - 1` bytes and terminated; 0 or negative errno.

@@ -9,10 +9,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The position of the first element whose field is at least the key; the count: there is none. */
+/* The position of the first element whose field is at least the key; `count` when there is none. */
 #define SORTED_FROM(list, count, field, key)                                                       \
 	sorted_position((list), (count), sizeof(*(list)), SORTED_OFFSET(list, field), (key), false)
-/* Of the first whose field is above the key; that before it is the last that is not. */
+/* The position of the first element whose field is above the key; `count` when there is none. The
+ * element before it is the last whose field is at most the key. */
 #define SORTED_BEHIND(list, count, field, key)                                                     \
 	sorted_position((list), (count), sizeof(*(list)), SORTED_OFFSET(list, field), (key), true)
 

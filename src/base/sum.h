@@ -1,5 +1,5 @@
 /*
- * sum - sums of 64-bit counts whose terms a file brought. One that passes 64
+ * sum - sums of 64-bit counts that were read from files. One that passes 64
  * bits stays at SUM_PASSED whatever is added, in files too: the value itself
  * says that the sum is not known, so no flag travels beside it.
  */
@@ -21,7 +21,7 @@ static inline void sum_add(uint64_t *sum, uint64_t more)
 	*sum = sum_u64(*sum, more);
 }
 
-/* The nearest whole number of a sum in floating point; 0 of none. */
+/* A sum in floating point, rounded; 0 where it is not above 0, or no number. */
 static inline uint64_t sum_of_real(double sum)
 {
 	if (!(sum > 0))

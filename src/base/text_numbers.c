@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-#define SHORT 64 /* bytes that are looked at sooner than an address is looked up */
+#define SHORT 64 /* bytes: reading fewer is faster than looking up their address */
 
 void text_numbers_release(struct text_numbers *numbers)
 {

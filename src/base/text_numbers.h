@@ -1,7 +1,7 @@
 /*
- * text_numbers - numbers for texts, equal where the texts are. One text may be long and of very
- * many rows, under one address or under several: each address is looked at once, after which
- * rows are hashed and compared by numbers. Borrows the texts, which stay where they are.
+ * text_numbers - gives each text a number, the same one to equal texts, so that rows with texts are
+ * hashed and compared by numbers. Many rows may have one long text, at one address or at several:
+ * each address is read once. Borrows the texts, which must stay unchanged where they are.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct text_numbers {
 	struct span *texts; /* by number */
 	size_t count, capacity;
 	struct hash_index index;
-	struct number_map long_ones; /* numbers plus one, by address */
+	struct number_map long_ones; /* number + 1 of each long text, by its address */
 };
 
 void text_numbers_release(struct text_numbers *numbers); /* also right for a zeroed one */

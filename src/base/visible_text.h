@@ -28,10 +28,10 @@ struct buffer;
 
 enum character_kind character_kind(uint32_t character);
 
-/* Goes through a text piece by piece. */
+/* The state of going through a text piece by piece. */
 struct visible_text {
 	const uint8_t *at, *end;
-	unsigned marks; /* that may follow */
+	unsigned marks; /* that the character before may still have */
 };
 
 static inline struct visible_text visible_text_of(const void *text, size_t size)

@@ -7,8 +7,8 @@
 
 #include "base/array.h"
 
-/* Mappings of a block. What one change copies: a block of them, and the list of blocks, which are
- * 512 and more where there are as many mappings as there may be. */
+/* Mappings of a block. A change copies one block, and the list of blocks, of which there are 512
+ * and more at ADDRESS_SPACE_LIMIT. */
 #define BLOCK_MAPPINGS 256u
 #define BLOCK_SPARSE   (BLOCK_MAPPINGS / 2) /* two neighbours that have no more become one */
 
@@ -161,7 +161,7 @@ static bool same_place(struct mapping_place a, struct mapping_place b)
 	return a.block == b.block && a.at == b.at;
 }
 
-/* One mapping says of an address what the other would say of it. */
+/* Whether both map their file so that each continues the other. */
 static bool are_one(const struct mapping *left, const struct mapping *right)
 {
 	return left->file == right->file &&
@@ -174,8 +174,8 @@ static bool is_there(const struct address_space *space, const struct mapping *ma
 	return found && found->end >= mapping->end && are_one(found, mapping);
 }
 
-/* Makes *mapping longer by what goes on before and behind it in the same way. [*first, *last) are
- * the mappings that it takes the place of. */
+/* Makes *mapping longer by the neighbours that it continues. [*first, *last) are the mappings that
+ * it takes the place of. */
 static void join_neighbours(const struct address_space *space, struct mapping *mapping,
 			    struct mapping_place *first, struct mapping_place *last)
 {
@@ -250,7 +250,7 @@ static struct part whole(const struct mapping_block *block)
 	return part_of(block, 0, block->count);
 }
 
-/* Blocks that are sparse together with what changes: so there are never many of a few mappings. */
+/* Takes sparse neighbouring blocks into the change, so that there are never many small ones. */
 static void join_sparse(const struct address_space *space, struct change *change)
 {
 	const struct mapping_block *blocks = space->blocks;

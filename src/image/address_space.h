@@ -5,7 +5,7 @@
  * change: mappings lie in blocks, each of which may belong to many spaces. So a
  * change costs about as much as a block is large, however many mappings there are.
  *
- * The kernel tells of new mappings and not of removed ones: a new mapping takes
+ * The kernel's records report new mappings and not removed ones: a new mapping takes
  * the place of what it overlaps, and what was unmapped stays until then.
  * Reference counts are plain numbers: one thread at a time.
  */
@@ -20,7 +20,7 @@ struct mapping {
 	uint32_t file;	     /* the owner's number for what is mapped */
 };
 
-/* Neighbours, by start, without overlap; never changed, and not empty. */
+/* Neighbouring mappings, by start, without overlap; never changed, and never empty. */
 struct mapping_block {
 	const struct mapping *list;
 	size_t count;
@@ -32,7 +32,8 @@ struct address_space {
 	struct mapping_block *blocks; /* by their addresses */
 	size_t block_count, block_capacity;
 	size_t count; /* of mappings */
-	void *share;  /* the owner's: who pays for it, NULL at birth */
+	/* The owner's, 0 in a new one: who pays for it, and how much was charged. */
+	void *share;
 	uint64_t held;
 };
 
@@ -46,18 +47,18 @@ void address_space_drop(struct address_space *space); /* one less; NULL does not
 
 /*
  * Adds a mapping to *space, which is replaced by a copy first when it is shared.
- * What is there already copies nothing, and what goes on beside it (heaps that
- * grow, pages that are mapped again) becomes one mapping with it. An empty one
- * (end <= start) does nothing. Returns 0, -ENOMEM, or -E2BIG past
+ * A mapping that is there already copies nothing, and one that continues a neighbour
+ * (heaps that grow, pages that are mapped again) becomes one mapping with it. An
+ * empty one (end <= start) does nothing. Returns 0, -ENOMEM, or -E2BIG past
  * ADDRESS_SPACE_LIMIT, with nothing changed.
  */
 int address_space_add(struct address_space **space, const struct mapping *mapping);
 
-/* Borrowed until the next change, or NULL. */
+/* The mapping that holds the address, borrowed until the next change; or NULL. */
 const struct mapping *address_space_find(const struct address_space *space, uint64_t address);
 
-/* Walks all mappings by their addresses, from { 0 } on: the one at *place, which moves past it;
- * NULL at the end. */
+/* Walks all mappings by their addresses: returns the one at *place, which is { 0 } at first, and
+ * moves *place past it. NULL at the end. */
 struct mapping_place {
 	size_t block, at;
 };

@@ -1,5 +1,5 @@
 /*
- * content_hash - what names an executable by what is in it. A build-id does not: whoever links a
+ * content_hash - a name for an executable by what is in it. A build-id is none: whoever links a
  * program chooses it. SHA-256, cut to 16 bytes, over a word for the kind and the bytes of that
  * kind, so that a hash of one kind is never one of another.
  *
@@ -11,8 +11,9 @@
  *   CONTENT_OLD   XXH3 of program headers and executable segments: what profiles of earlier
  *                 versions have of a file without a build-id. It can be forged.
  *
- * Of what is longer than CONTENT_WHOLE_BYTES, pages at even distances are taken, and for
- * CONTENT_FILE its begin, its end and `unique`, which its owner cannot choose.
+ * Where that is more than CONTENT_WHOLE_BYTES, only pages at even distances are hashed, and for
+ * CONTENT_FILE the file's beginning, its end and `unique`, bytes that its owner cannot choose
+ * (reader_unique() in symbol/reader.h).
  */
 #pragma once
 

@@ -37,7 +37,7 @@ struct cie {
 };
 
 /* The CIE at `at`. False when it is not understood. */
-/* What an augmentation that begins with z says, letter by letter. */
+/* Reads the data of an augmentation that begins with z, letter by letter. */
 static bool read_augmentation(struct cursor *cursor, const char *letters, bool wide,
 			      struct cie *cie)
 {
@@ -248,7 +248,7 @@ static bool find_by_segment(const struct elf_file *file, struct frame_section *s
 		uint64_t vaddr = read_pointer(&cursor, encoding, &header);
 		if (cursor.failed || version != 1)
 			return false;
-		/* Its size is not told: entries are read up to the first zero. */
+		/* Its size is not known: entries are read up to the first zero. */
 		section->end_unknown = true;
 		section->bytes = elf_file_code(file, vaddr, UINT64_MAX);
 		section->vaddr = vaddr;

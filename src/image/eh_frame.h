@@ -1,7 +1,7 @@
 /*
  * eh_frame - function extents from call frame information (.eh_frame), which
- * stripped executables keep. Only where functions start and end is read, and
- * where their tables of landing pads are (landing_pads.h).
+ * stripped executables keep. Reads where functions start and end, and where their
+ * tables of landing pads are (landing_pads.h); nothing of how to unwind.
  */
 #pragma once
 

@@ -213,19 +213,6 @@ struct span elf_file_section_bytes(const struct elf_file *file, const struct elf
 	return bytes_at(file, section->offset, section->size_bytes);
 }
 
-bool elf_file_vaddr_of_offset(const struct elf_file *file, uint64_t offset, uint64_t *vaddr)
-{
-	for (size_t i = 0; i < file->segment_count; i++) {
-		const struct elf_segment *segment = &file->segments[i];
-		if (segment->type != PT_LOAD || offset < segment->offset ||
-		    offset - segment->offset >= segment->file_bytes)
-			continue;
-		*vaddr = segment->vaddr + (offset - segment->offset);
-		return true;
-	}
-	return false;
-}
-
 static const struct elf_segment *segment_of_vaddr(const struct elf_file *file, uint64_t vaddr)
 {
 	for (size_t i = 0; i < file->segment_count; i++) {

@@ -63,13 +63,12 @@ void elf_file_release(struct elf_file *file); /* also right for a zeroed one */
 
 /* The first section of that name, or NULL. */
 const struct elf_section *elf_file_section(const struct elf_file *file, const char *name);
-/* By the number other headers use (sh_link, st_shndx), or NULL. */
+/* The section of the number that other headers use (sh_link, st_shndx), or NULL. */
 const struct elf_section *elf_file_section_at(const struct elf_file *file, size_t number);
 /* Its bytes as in the file; empty for SHT_NOBITS or when they lie outside the file. */
 struct span elf_file_section_bytes(const struct elf_file *file, const struct elf_section *section);
 
-/* Through PT_LOAD. False when no segment's file bytes hold it. */
-bool elf_file_vaddr_of_offset(const struct elf_file *file, uint64_t offset, uint64_t *vaddr);
+/* The file offset of a vaddr. False when no PT_LOAD segment's file bytes hold it. */
 bool elf_file_offset_of_vaddr(const struct elf_file *file, uint64_t vaddr, uint64_t *offset);
 /* Up to `size_bytes` bytes at `vaddr`, fewer where the segment's file bytes end; empty when there
  * are none. */

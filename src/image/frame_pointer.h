@@ -1,7 +1,7 @@
 /*
  * frame_pointer - the encoded pointers of .eh_frame and .gcc_except_table (Linux
- * Standard Base, section 10.5). A cursor that fails tells of a pointer that is cut
- * or encoded as no linked file has it.
+ * Standard Base, section 10.5). The cursor fails where a pointer is cut, or has an
+ * encoding that linked files do not use.
  */
 #pragma once
 
@@ -28,10 +28,10 @@ enum pointer_encoding {
 	PE_OMIT = 0xff,
 };
 
-/* What pointers count from. */
+/* What relative pointers are relative to. */
 struct frame_base {
 	uint64_t vaddr;	    /* of the cursor's first byte */
-	uint64_t data_base; /* what data-relative counts from; 0: unknown */
+	uint64_t data_base; /* of data-relative ones; 0: unknown */
 	bool wide;	    /* pointers have 64 bits */
 };
 

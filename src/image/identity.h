@@ -1,8 +1,8 @@
 /*
  * identity - what names an executable for good, and what is needed to go from
  * its file offsets to its vaddrs: small, without pointers, to keep one per image.
- * A build-id is a claim of whoever linked the file; what is in it is told by the
- * hash of its content (image/content_hash.h), which takes reading it.
+ * A build-id is a claim of whoever linked the file. The hash of its content
+ * (image/content_hash.h) is none, but takes reading the file.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ struct identity {
 	uint16_t machine;	 /* EM_* */
 	uint8_t wide;		 /* 64 bit */
 	uint8_t content;	 /* enum content_kind of `hash` */
-	uint8_t has_code;	 /* not only what was split off for debugging */
+	uint8_t has_code;	 /* false: a debug file, whose code sections have no bytes */
 	uint8_t has_symbols;	 /* .symtab is there */
 	uint8_t has_lines;	 /* .debug_info or .zdebug_info is there */
 	uint32_t link_crc;	 /* of the debug file that debug_link names */
@@ -41,9 +41,10 @@ struct identity {
 	struct identity_segment segments[IDENTITY_MAX_SEGMENTS];
 };
 
-/* Without the hash. */
+/* Fills *identity; the hash stays empty (CONTENT_NONE). */
 void identity_of_file(const struct elf_file *file, struct identity *identity);
+/* Adds the hash of that kind; `unique` as content_hash() has it. */
 void identity_add_content(const struct elf_file *file, enum content_kind kind, struct span unique,
 			  struct identity *identity);
-/* False when no segment's file bytes hold the offset. */
+/* The vaddr of a file offset. False when no segment's file bytes hold it. */
 bool identity_vaddr_of_offset(const struct identity *identity, uint64_t offset, uint64_t *vaddr);

@@ -1,5 +1,5 @@
 /*
- * libc_name - is an image of this short name the C library? glibc's
+ * libc_name - whether an image of this file name is the C library: glibc's
  * ("libc.so.6", "libc-2.31.so"), or musl's, which is its dynamic linker.
  */
 #pragma once

@@ -6,7 +6,7 @@
 
 #include "base/span.h"
 
-#define BUILD_ID_MAX_BYTES 64 /* 20 is usual; --build-id=0x... may be longer, nobody's is */
+#define BUILD_ID_MAX_BYTES 64 /* 20 is usual; ld --build-id=0x... may make longer ones */
 
 /* The GNU build-id, borrowed from `notes`; empty when there is none of 1 to BUILD_ID_MAX_BYTES
  * bytes. */

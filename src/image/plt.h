@@ -17,7 +17,7 @@ struct plt_stub {
 	uint64_t start; /* vaddr */
 	uint64_t size_bytes;
 	struct span symbol; /* borrowed from the file; empty for an ifunc without a symbol */
-	uint64_t target;    /* then the vaddr of its resolver */
+	uint64_t target;    /* of such an ifunc: the vaddr of its resolver */
 };
 
 struct plt {

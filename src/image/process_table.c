@@ -44,7 +44,7 @@ struct process *process_find(const struct process_table *table, uint32_t pid)
 	return number_map_find(&table->processes, pid);
 }
 
-/* A process of that pid that has nothing yet; an earlier one of the pid must be gone. */
+/* A new process of that pid, without name or mappings; the table has no other one of that pid. */
 static struct process *process_new(struct process_table *table, uint32_t pid)
 {
 	struct process *process = calloc(1, sizeof(*process));
@@ -146,7 +146,7 @@ static int fork_thread(struct process_table *table, uint32_t pid, uint32_t tid, 
 	return 0;
 }
 
-/* Takes the process off its pid; it stays in the list of the exited when it is there. */
+/* Takes its pid from the process, and frees it unless it has exited: it is then in that list. */
 static void retire(struct process_table *table, struct process *process)
 {
 	number_map_remove(&table->processes, process->pid);

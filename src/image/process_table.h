@@ -1,9 +1,8 @@
 /*
- * process_table - which processes live, what they are called and what they have
- * mapped, kept up to date from FORK, COMM, MMAP and EXIT records in the order of
- * their time. A pid is used again and again: an entry is one process, from its
- * fork to its exit, and stays for a while after it, since samples of its last
- * moments carry its pid.
+ * process_table - which processes live, their names and mappings, kept up to date
+ * from FORK, COMM, MMAP and EXIT records in the order of their time. Pids are used
+ * again: an entry is one process, from its fork to its exit. It stays until
+ * process_reap(), since samples of its last moments carry its pid.
  *
  * Records come from the kernel, or from a stranger's file: any order and any
  * number must be bearable, if not meaningful. One thread at a time.
@@ -23,28 +22,31 @@
 struct process {
 	uint32_t pid;
 	uint32_t parent;
-	uint64_t start_ns; /* clock of the records; processes from before: as /proc says */
+	uint64_t start_ns; /* by the clock of the records; of processes that are older: as /proc
+			      says */
 	char comm[PROCESS_COMM_SIZE]; /* cut, when the name is longer: process_name() */
-	const char *long_comm;	      /* the whole of such a name, the table's; else NULL */
+	const char *long_comm;	      /* the whole name if `comm` is cut, the table's; else NULL */
 	struct address_space *space;
-	struct address_space *former; /* that the last exec took away, or NULL */
+	struct address_space *former; /* the space before the last exec, or NULL */
 	uint64_t exit_ns;	      /* 0: alive */
-	uint32_t threads;	      /* that live, as far as is known */
+	uint32_t threads;	      /* alive, as far as is known */
 	bool known;    /* its name and mappings were seen; false: only samples named its pid */
 	bool kernel;   /* a kernel thread */
 	bool followed; /* below the process that the owner asked to follow */
-	bool mute;     /* nobody gets an answer about its mappings: it is not asked again */
+	bool mute;     /* reading its /proc/PID/maps got no answer: it is not read again */
 	bool narrow;   /* runs 32-bit code */
 	bool execed;   /* its program began while we watched */
-	/* For the owner, 0 at birth; children inherit `group`, not `context`. A new name, or an
-	   exec, sets `context` and `asked` back. */
+	/* For the owner, 0 in a new process; children inherit `group`, not `context`. A new name,
+	   or an exec, sets `context` and `asked` to 0. */
 	uint32_t group;
 	uint32_t context;
-	uint32_t runtime_image; /* for code without a file; an exec sets it back */
+	uint32_t runtime_image; /* for code without a file; an exec sets it to 0 */
 	uint64_t scanned_ns;
 	bool asked;
-	void *share; /* whose the process is; inherited, unasked; an exec sets share_asked back */
-	bool share_asked, share_inherited; /* nobody could be asked: it is that of who forked it */
+	/* Whose share (collect/shares.h) the process belongs to. Children inherit `share` and are
+	   asked themselves; an exec sets share_asked to false. */
+	void *share;
+	bool share_asked, share_inherited; /* share_inherited: asking failed, it is the parent's */
 	uint64_t share_asked_ns;
 	uint32_t serial; /* process_serial() */
 };
@@ -61,7 +63,7 @@ struct process_table {
 	struct number_map
 		threads;	 /* struct thread, by tid: those whose name is not the process's */
 	struct arena long_names; /* Linux has none; recordings of Android's processes do */
-	uint32_t last_serial;	 /* that was given to a process */
+	uint32_t last_serial;	 /* the last process_serial() that was given out */
 	/* The owner's: called before an address space is freed, when not NULL. */
 	void (*forget_space)(void *context, struct address_space *space);
 	void *forget_context;
@@ -71,8 +73,8 @@ struct process_table {
 
 void process_table_release(struct process_table *table); /* also right for a zeroed one */
 
-/* For tests and fuzzers: which invariant does not hold, or NULL. Processes and threads are found by
- * their numbers, mappings are in order and apart, and found by their addresses. */
+/* For tests and fuzzers: which invariant does not hold, or NULL: processes and threads are found by
+ * their numbers; mappings rise, do not overlap, and are found by their addresses. */
 const char *process_table_fault(const struct process_table *table);
 
 struct process *process_find(const struct process_table *table, uint32_t pid); /* or NULL */
@@ -84,8 +86,8 @@ struct process *process_need(struct process_table *table, uint32_t pid);
  * name. */
 int process_fork(struct process_table *table, uint32_t pid, uint32_t tid, uint32_t parent_pid,
 		 uint32_t parent_tid, uint64_t time_ns);
-/* Of a process that runs another program than it was forked from: takes back the mappings that it
- * inherited. 0 or -ENOMEM. */
+/* Removes the mappings that a process inherited, when it turns out to run another program than its
+ * parent. 0 or -ENOMEM. */
 int process_disinherit(struct process_table *table, uint32_t pid);
 int process_comm(struct process_table *table, uint32_t pid, uint32_t tid, struct span name,
 		 bool exec, uint64_t time_ns);
@@ -93,14 +95,14 @@ int process_map(struct process_table *table, uint32_t pid, const struct mapping 
 int process_exit(struct process_table *table, uint32_t pid, uint32_t tid, uint64_t time_ns);
 
 /*
- * What lies at an address, or NULL: what is mapped now, else what was before the
- * last exec, for while the kernel still works at that its caller is the old
- * program.
+ * The mapping at an address, or NULL: of the present space, else of that before the
+ * last exec: samples taken while the kernel works on an exec are still the old
+ * program's.
  */
 const struct mapping *process_mapping(const struct process *process, uint64_t address);
 
-/* A number for what the process's name and addresses mean: another one after whatever changes them,
- * and in every process. */
+/* A number that stands for the process's name and mappings: it is never used for another process,
+ * and whatever changes them gives the process a new one. */
 static inline uint32_t process_serial(struct process_table *table, struct process *process)
 {
 	if (!process->serial)

@@ -18,7 +18,7 @@ struct relocation {
 	uint64_t vaddr;	    /* of the 8 bytes that are written */
 	struct span symbol; /* borrowed from the file; empty: relative */
 	uint64_t value;	    /* of a relative one: what is written at load address 0 */
-	bool other;	    /* of a kind that is not told here: what is written is unknown */
+	bool other;	    /* of another kind: what is written is not known */
 };
 
 struct relocations {
@@ -27,9 +27,10 @@ struct relocations {
 	size_t capacity;
 };
 
-/* Relative ones and addresses of symbols. Returns 0 (also when there are none) or -ENOMEM. */
+/* Those that are relative or write the address of a symbol. Returns 0 (also when there are none) or
+ * -ENOMEM. */
 int relocations_read(const struct elf_file *file, struct relocations *relocations);
-/* All of them: for who asks whether a place keeps what the file has there. */
+/* All of them, to find out whether the loader leaves a place as it is in the file. */
 int relocations_read_all(const struct elf_file *file, struct relocations *relocations);
 void relocations_release(struct relocations *relocations); /* also right for a zeroed one */
 
@@ -37,7 +38,7 @@ void relocations_release(struct relocations *relocations); /* also right for a z
 size_t relocations_from(const struct relocations *relocations, uint64_t vaddr);
 /* The one of exactly this place, or NULL. */
 const struct relocation *relocations_find(const struct relocations *relocations, uint64_t vaddr);
-/* Writes the values of relative ones into the copy of [vaddr, vaddr + size), those at its ends as
- * far as they lie in it. */
+/* Writes the values of relative ones into `bytes`, a copy of [vaddr, vaddr + size); of those that
+ * lie across its ends, the part within. */
 void relocations_apply(const struct relocations *relocations, uint64_t vaddr, void *bytes,
 		       size_t size);

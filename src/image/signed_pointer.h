@@ -3,8 +3,8 @@
  *
  * A program may sign them: the signature stands from the width of its addresses up
  * to bit 54 (ptrauth_user_pac_mask() of Linux's arch/arm64/include/asm/pointer_auth.h).
- * How wide addresses are a recording does not say; but bits above all of a
- * process's mappings are none of an address of its code.
+ * A recording does not say how wide addresses are; but bits above the highest mapping of
+ * a process are no part of an address of its code.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
  * unknown - why the code of a sample has no image. The text is the name of the
- * image of kind IMAGE_UNKNOWN, and with '_' for ' ' what follows
- * BILL_UNKNOWN_PREFIX in the bill.
+ * image of kind IMAGE_UNKNOWN. With '_' for ' ' it also stands after
+ * BILL_UNKNOWN_PREFIX in the bill (profile/bill.h).
  */
 #pragma once
 
@@ -24,7 +24,7 @@ enum unknown_cause {
 
 static const char *const unknown_texts[UNKNOWN_CAUSES] = {
 	[UNKNOWN_NONE] = "",
-	[UNKNOWN_NO_MAPPING] = "no mapping", /* the address is in no mapping that we were told of */
+	[UNKNOWN_NO_MAPPING] = "no mapping",	   /* the address is in no mapping that is known */
 	[UNKNOWN_NO_PROCESS] = "process not seen", /* it ended before anybody could look */
 	[UNKNOWN_OUTSIDE_SEGMENTS] = "outside the segments of its file",
 	[UNKNOWN_KERNEL_HIDDEN] = "kernel base unknown", /* kptr_restrict */
@@ -34,8 +34,8 @@ static const char *const unknown_texts[UNKNOWN_CAUSES] = {
 	[UNKNOWN_NO_ADDRESS] = "no address", /* the kernel sent none */
 	[UNKNOWN_GUEST_KERNEL] = "guest kernel of a virtual machine",
 	[UNKNOWN_GUEST_USER] = "guest user code of a virtual machine",
-	/* the callers of user code: registers and stack were copied, but not followed */
+	/* callers of user code: registers and stack were copied, but not unwound */
 	[UNKNOWN_NOT_UNWOUND] = "user stack not unwound",
-	/* more different places than are kept for one user (collect/shares.h) */
+	/* more distinct places than are kept for one user (collect/shares.h) */
 	[UNKNOWN_BEYOND_LIMIT] = "beyond the limit for its user",
 };

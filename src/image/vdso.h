@@ -1,6 +1,6 @@
 /*
  * vdso - the executable that the kernel maps into every process, copied from
- * our own memory. Same kernel, same bytes, so it stands for everybody's.
+ * our own memory: all processes of one kernel have the same bytes.
  */
 #pragma once
 

@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 enum writer_kind {
-	WRITER_NOBODY = 0,  /* else */
+	WRITER_NOBODY = 0,  /* nobody but those who are trusted */
 	WRITER_USER = 1,    /* its owner; id is the user's */
 	WRITER_GROUP = 2,   /* a group, or an access list; id is the group's */
 	WRITER_ANYBODY = 3, /* id is the owner's */
-	/* Whoever mounted the file system that it is on can say that anybody owns a file (FUSE, a
-	 * disk's image that a user mounts): id is the owner that it tells, which proves nothing. */
+	/* Whoever mounted its file system chooses who owns a file (FUSE, a disk's image that a user
+	 * mounts): id is the owner as the file system has it, which proves nothing. */
 	WRITER_MOUNTER = 4,
 };
 
@@ -31,10 +31,10 @@ static inline enum writer_kind writer_kind(uint64_t writer)
 	return (enum writer_kind)(writer >> 32);
 }
 
-/* "uid 1000", "gid 50", "anybody", "whoever mounted it"; "" for nobody else. Cuts nothing off. */
+/* "uid 1000", "gid 50", "anybody", "whoever mounted it"; "" for WRITER_NOBODY. All of them fit. */
 void writer_text(uint64_t writer, char text[WRITER_TEXT_BYTES]);
 /*
- * Whether a file of `other`, such as one with debug information, may speak for one of `writer`:
- * nobody gets a say by it who has none in the file itself.
+ * Whether a file that `other` can write, such as one with debug information, may be used for a file
+ * that `writer` can write: whoever can alter the former must be able to alter the latter anyway.
  */
 bool writer_may_speak_for(uint64_t other, uint64_t writer);

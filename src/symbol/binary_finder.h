@@ -1,12 +1,13 @@
 /*
- * binary_finder - the file of an image that a recording names by its build-id, the
- * hash of its content, or its path alone. A file is taken when it is of the same build; one
- * that nothing can be compared of only where somebody named the folder to look in.
+ * binary_finder - finds the file of an image that a recording names by its build-id, the
+ * hash of its content, or its path alone. A file is used when it is of the same build. Where
+ * nothing can be compared it is used only if the user named the folder to look in (symfs).
  *
- * Where the content is known it decides. An image that nobody but root and whoever recorded could
- * write is looked for in files of that kind alone, unless somebody named the folder: its hash is of
- * the code, and names and lines could be anybody's. Where only a build-id is known, a claim that
- * every file can make, such files come first.
+ * Where the hash of the content is known it decides. An image that nobody but root and whoever
+ * recorded could write is looked for only among files of which that holds as well, unless the user
+ * named the folder: its hash is of the code alone, so a file of somebody else could have the same
+ * code and any names and lines. Where only a build-id is known, which any file can claim, such
+ * files are tried first.
  *
  * In this order: below symfs under its path, under its file name, in a .build-id
  * folder, then anywhere in it (the first BINARY_FINDER_MAX_FILES files); then its path on this
@@ -45,9 +46,9 @@ struct binary_wanted {
 	struct span build_id;	  /* empty: not known. Zeros at its end do not count */
 	struct span hash;	  /* of its content, or empty: not known */
 	uint64_t writer;	  /* who else could write it (image/writer.h) */
-	const struct span *paths; /* it was seen at; others than absolute ones do not count */
+	const struct span *paths; /* where it was seen; only absolute ones count */
 	size_t path_count;
-	/* When nothing else can be compared; only of this very machine. */
+	/* For when nothing else can be compared; of recordings of this machine. */
 	struct binary_inode here;
 };
 
@@ -55,8 +56,8 @@ struct binary_found {
 	int fd; /* the caller closes it */
 	struct identity identity;
 	struct buffer path; /* the caller releases it */
-	uint64_t writer;    /* who else can write it; READER_ANY_WRITER below symfs, where we do
-			       not care */
+	uint64_t writer;    /* who else can write it; READER_ANY_WRITER below symfs, where that
+			       does not matter */
 	bool by_name;	    /* nothing but its path or name was compared */
 	uint32_t owner;	    /* SAFE_NO_USER: not known */
 };
@@ -72,13 +73,14 @@ int binary_finder_open(struct binary_finder *finder, const struct binary_wanted 
 		       struct binary_found *found);
 /*
  * The separate debug file of that build, or -1: below symfs, then below the debug root. `path` is
- * where the image lies, or NULL; `owner` whose that is and `writer` who else can write it, as
- * binary_finder_open() told.
+ * where the image lies, or NULL; `owner` and `writer` are those of the image, as
+ * binary_finder_open() found them.
  */
 int binary_finder_open_debug(struct binary_finder *finder, const struct identity *identity,
 			     const char *path, uint32_t owner, uint64_t writer);
-/* Files of symfs were left unread, for there are too many. */
+/* Whether files of symfs were not looked into because there are too many. */
 bool binary_finder_gave_up(const struct binary_finder *finder);
 
-/* Is it the build that build_id names? An old recording pads short ones with zeros. */
+/* Whether the file is the build that build_id names; zeros at its end do not count, since old
+ * recordings pad short ones with them. */
 bool binary_same_build_id(struct span build_id, const struct identity *identity);

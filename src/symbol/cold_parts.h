@@ -25,6 +25,6 @@ struct cold_parts {
 
 /* The name of the function that a cold part of this name belongs to, or empty. */
 struct span cold_parent_name(struct span name);
-/* Over all symbols, aliases included, in any order. Returns 0 or -ENOMEM. */
+/* Finds the cold parts among all symbols, aliases included, in any order. Returns 0 or -ENOMEM. */
 int cold_parts_find(const struct symbol *symbols, size_t count, struct cold_parts *parts);
 void cold_parts_release(struct cold_parts *parts);

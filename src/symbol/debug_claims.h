@@ -1,7 +1,7 @@
 /*
- * debug_claims - what the compressed sections of an ELF file say that they unpack to. libdw
- * unpacks all of those with debug information before it reads any, so a small file that
- * says much costs much, whatever it holds.
+ * debug_claims - how many bytes the compressed sections of an ELF file claim to unpack to. libdw
+ * unpacks all of those with debug information before it reads any, so a small file that claims
+ * much costs much memory, whatever it holds.
  */
 #pragma once
 
@@ -9,6 +9,6 @@
 
 struct error;
 
-/* Returns 0, or -ENOBUFS with *err when that is more than a file of so many packed bytes has, or
- * than this process may have. */
+/* Returns 0, or -ENOBUFS with *err when they claim more than can be packed into that many bytes, or
+ * more than this process may have. */
 int debug_claims_check(Elf *elf, struct error *err);

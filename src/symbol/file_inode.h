@@ -1,5 +1,5 @@
 /*
- * file_inode - is an open file the one that a recording of this machine saw mapped?
+ * file_inode - whether an open file is the one that a recording of this machine saw mapped.
  *
  * The kernel's records name a file by device, inode and the inode's generation. They
  * are those of the file system below: overlayfs and btrfs tell stat(2) another device,
@@ -22,5 +22,6 @@ struct binary_inode {
 
 /* Reads and maps the file's first page, at most. */
 bool file_inode_is(int fd, const struct binary_inode *wanted);
-/* By which device and inode a mapping of it is named. False: it cannot be told, and both are 0. */
+/* The device and inode by which the kernel names a mapping of the file. False: that is not known,
+ * and both are 0. */
 bool file_inode_mapped(int fd, uint64_t *device, uint64_t *inode);

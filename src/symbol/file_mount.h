@@ -1,8 +1,8 @@
 /*
  * file_mount - what an open file lies on: whose mount that is, and whether its file system answers
- * by itself or waits for somebody, a server or what a user mounted, who may never do so.
+ * by itself or waits for somebody else, such as a server, who may never answer.
  *
- * Both may block where such a one is asked; a process that may be killed calls them.
+ * These calls may block on the latter: make them in a process that may be killed.
  */
 #pragma once
 
@@ -10,19 +10,18 @@
 #include <sys/types.h>
 
 /*
- * Whether nobody but who is root for us too can have mounted it: the mount is one of our own
- * namespace, or of that of `pid` (0: none), which is of our own users. `fd` was opened as `pid`
+ * Whether nobody but our own root can have mounted it: the mount is in our own mount namespace, or
+ * in that of `pid` (0: none) where that belongs to our user namespace. `fd` was opened as `pid`
  * sees it.
  */
 bool file_mount_is_ours(int fd, pid_t pid);
 
 /*
- * Whether every call on the descriptor, close() too, ends without anybody's help. So it is on the
+ * Whether every call on the descriptor, close() too, ends without anybody's help. That holds on the
  * kernel's own file systems of disks and memory, which no user can mount; and on an overlay
- * that is our own root, or that is ours (file_mount_is_ours()) and has layers of such file systems
- * alone, in folders that only root and we can put something else in the place of. What is not known
- * to be so is not.
+ * that is our own root, or that is ours (file_mount_is_ours()) and has only layers of such file
+ * systems, in folders that only root and we can replace. False where that is not known.
  */
 bool file_mount_answers_itself(int fd, pid_t pid);
-/* The same of an overlay by its options in mountinfo, where its layers are named. */
+/* Whether it holds of the layers of an overlay, which its options in mountinfo name. */
 bool file_mount_layers_answer(const char *options);

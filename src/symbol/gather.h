@@ -20,17 +20,17 @@ struct record_set;
 int gather_identity(int fd, enum content_kind content, struct span unique,
 		    struct identity *identity, struct error *err);
 
-/* Who takes records before all are there, so that what follows may be given up. */
+/* Receives records before all are there, so that they are not lost when the rest is given up. */
 struct gather_parts {
-	/* `done` is the set of GATHER_* that is complete with these; then they are forgotten. 0, or
-	 * a negative errno, which ends the gathering. */
+	/* The records since the last call, which are freed after it. `done` is the set of GATHER_*
+	 * that is complete with them. Returns 0, or a negative errno, which ends the gathering. */
 	int (*take)(void *context, const struct record_set *records,
 		    const struct gather_counts *counts, unsigned int done);
 	void *context;
 };
 
-/* As reader_gather(), in this process. `parts`: NULL: all are in `out` at the end; else those that
- * nobody took. */
+/* As reader_gather(), in this process. `out` gets the records that were not given to `parts`, which
+ * may be NULL. */
 int gather_records(int fd, int debug_fd, const uint64_t *vaddrs, size_t count, unsigned int what,
 		   struct record_set *out, struct gather_counts *counts,
 		   const struct gather_parts *parts, struct error *err);

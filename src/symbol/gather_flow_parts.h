@@ -1,5 +1,6 @@
 /*
- * gather_flow_parts - what the files behind gather_flow.h know of each other.
+ * gather_flow_parts - what the files behind gather_flow.h share: lists of addresses, the state of
+ * one run, and its three steps.
  */
 #pragma once
 
@@ -46,8 +47,8 @@ struct flow_gathering {
 	struct buffer content;
 };
 
-/* `vaddr` as an entry of the chosen functions that hold it inside, other than those of `whole`;
- * UINT64_MAX: of all. 0 or -ENOMEM. */
+/* Adds `vaddr` as an entry of each chosen function that holds it behind its start, except of parts
+ * of the function that starts at `whole` (UINT64_MAX: no exception). 0 or -ENOMEM. */
 int flow_add_entry(struct flow_gathering *gathering, uint64_t vaddr, enum entry_kind kind,
 		   uint64_t whole);
 
@@ -57,14 +58,15 @@ int flow_find_branches(struct flow_gathering *gathering);
  * (flow_code.c). */
 int flow_read_code(struct flow_gathering *gathering);
 
-/* What one function, its cold parts with it, says of its tables (flow_tables.c). */
+/* Addresses in the code of one function and its cold parts, by which its jump tables are found
+ * (flow_tables.c). */
 struct flow_references {
 	uint64_t whole;
 	bool jumps_by_register;
 	struct vaddr_list data;	   /* addresses of data */
 	struct vaddr_list anchors; /* addresses of its own code, from which offsets may count */
 };
-/* Is it of data that the program does not change once it runs? */
+/* Whether the section is data that the running program does not change. */
 bool flow_is_constant(const struct elf_file *file, const struct elf_section *section);
 const struct elf_section *flow_section_of(const struct elf_file *file, uint64_t vaddr);
 int flow_add_tables(struct flow_gathering *gathering, struct flow_references *references);

@@ -1,7 +1,6 @@
 /*
- * jit_records - records of code that was compiled at run time, from what its
- * compiler wrote down: a perf map (symbol/perf_map.h) or a jitdump file
- * (symbol/jitdump.h).
+ * jit_records - records of code that was compiled at run time, from the perf map
+ * (symbol/perf_map.h) or the jitdump file (symbol/jitdump.h) that its compiler wrote.
  */
 #pragma once
 
@@ -14,9 +13,9 @@ struct jitdump;
 struct perf_map;
 struct record_set;
 
-/* What a source number of a timeline stands for; NULL: a file that has no more than names. */
+/* The files that the source numbers of a timeline stand for. */
 struct jit_sources {
-	const struct jitdump *const *dumps; /* with code and lines */
+	const struct jitdump *const *dumps; /* by source number; NULL: a file with names alone */
 	size_t count;
 };
 
@@ -27,15 +26,15 @@ struct jit_sources {
 int jit_records_of_timeline(const struct jit_timeline *timeline, const struct jit_sources *sources,
 			    const uint64_t *vaddrs, size_t count, struct record_set *out);
 
-/* One of these functions. 0 or -ENOMEM. */
+/* Appends the records of one function of a timeline. 0 or -ENOMEM. */
 int jit_record_add(const struct jit_loaded *loaded, const struct jit_sources *sources,
 		   struct record_set *out);
-/* What its records take, about. */
+/* How many bytes these records take, about. */
 uint64_t jit_record_bytes(const struct jit_loaded *loaded, const struct jit_sources *sources);
 
 /*
- * The same of a map or a dump by itself, where times mean nothing: the last at an address counts.
- * They are read once however many processes ask. 0 or -ENOMEM.
+ * As jit_records_of_timeline(), of a map or a dump by itself, without regard to time: the last
+ * function at an address counts. 0 or -ENOMEM.
  */
 int jit_records_of_map(const struct perf_map *map, const uint64_t *addresses, size_t count,
 		       struct record_set *out);

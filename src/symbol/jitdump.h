@@ -1,6 +1,6 @@
 /*
- * jitdump - the functions of a JIT compiler with their code, as the file
- * jit-PID.dump tells them (linux: tools/perf/Documentation/jitdump-specification.txt).
+ * jitdump - the functions of a JIT compiler with their code, from the file
+ * jit-PID.dump (linux: tools/perf/Documentation/jitdump-specification.txt).
  * The file grows while it is read: feed it as it comes, in pieces of any size.
  */
 #pragma once
@@ -28,12 +28,12 @@ struct jit_function {
 	uint64_t size_bytes;
 	uint64_t loaded; /* timestamp of the load or move, in the writer's clock */
 	uint64_t index;	 /* unique in the file */
-	uint64_t origin; /* number in the file of the load that this is of, or a move of */
+	uint64_t origin; /* the number in the file of the load that this is, or is a move of */
 	uint32_t pid;
 	struct span name;
 	struct span code;	/* empty when the writer left it out */
 	struct jit_line *lines; /* by address */
-	uint64_t lines_address; /* where the function lay when these were told */
+	uint64_t lines_address; /* where the function lay when its lines were written */
 	size_t line_count;
 };
 
@@ -50,15 +50,15 @@ struct jitdump {
 	uint32_t pid;
 	uint32_t machine;    /* EM_* */
 	bool closed;	     /* the writer said that it is done */
-	bool own_clock;	     /* times are the processor's, not CLOCK_MONOTONIC */
-	uint64_t kept_bytes; /* what is known of its functions takes, about */
+	bool own_clock;	     /* times are of a processor's counter, not CLOCK_MONOTONIC */
+	uint64_t kept_bytes; /* memory that its functions take, about */
 	bool names_alone; /* set by the owner before the first feed: code and lines are not kept */
-	/* Likewise: code, lines and names of these alone, by rising number in the file; borrowed.
-	 * NULL: of all. */
+	/* Likewise: the numbers in the file, rising, of the functions whose code, lines and names
+	 * are kept; borrowed. NULL: all. */
 	const uint32_t *wanted;
 	size_t wanted_count;
 	uint32_t most_record_bytes; /* likewise: larger ones are skipped; 0: JITDUMP_MAX_RECORD */
-	uint64_t most_bytes;	    /* likewise: what all of it may take; 0: JITDUMP_MAX_KEPT */
+	uint64_t most_bytes;	    /* likewise: limit of kept_bytes; 0: JITDUMP_MAX_KEPT */
 	uint64_t forgotten;	    /* functions that came before functions[0]: jitdump_forget() */
 	/* private */
 	bool opened, swapped, failed;
@@ -90,6 +90,6 @@ int jitdump_feed(struct jitdump *dump, const void *bytes, size_t size_bytes, str
 uint64_t jitdump_bytes(const struct jitdump *dump);
 /* Forgets the functions that came so far; one that moves later is not known any more. */
 void jitdump_forget(struct jitdump *dump);
-/* The function that holds `address` by what was fed so far: the latest one loaded or moved there.
- * Or NULL, also when out of memory. */
+/* The function that holds `address`: of those that were fed so far, the latest loaded or moved
+ * there. Or NULL, also when out of memory. */
 const struct jit_function *jitdump_find(struct jitdump *dump, uint64_t address);

@@ -20,8 +20,7 @@ struct record_set;
 
 struct kernel_symbol {
 	uint64_t address;
-	uint64_t
-		size_bytes; /* up to the next symbol, the end of its text, or 4 KiB past the last */
+	uint64_t size_bytes; /* up to the next symbol or the end of its text; of the last 4 KiB */
 	struct span name;
 	struct span module; /* without brackets; empty for the kernel itself; "bpf",
 			       "__builtin__ftrace", ... */

@@ -1,8 +1,8 @@
 /*
- * perf_map - the functions of a JIT compiler as /tmp/perf-PID.map tells them:
- * lines "START SIZE name" in hexadecimal. The program may write anything there:
- * lines that make no sense are counted and skipped. Where lines overlap, the
- * later one is of later, for code is compiled into freed memory.
+ * perf_map - the functions of a JIT compiler, from /tmp/perf-PID.map: lines
+ * "START SIZE name" with hexadecimal numbers. The program may write anything there:
+ * lines that make no sense are counted and skipped. Where lines overlap the later
+ * one is the newer code, since freed memory is used again.
  */
 #pragma once
 
@@ -30,7 +30,8 @@ struct perf_map {
 /* The lines as they stand: symbols in the order of the file, which may overlap. An unfinished last
  * line counts as a line. 0 or -ENOMEM; perf_map_release() either way. */
 int perf_map_read_lines(struct span bytes, struct perf_map *map);
-/* Without overlap, by start: where lines overlap the later one counts. Likewise otherwise. */
+/* As perf_map_read_lines(), but by start and without overlap: where lines overlap the later one
+ * counts. */
 int perf_map_parse(struct span bytes, struct perf_map *map);
 void perf_map_release(struct perf_map *map);
 const struct jit_symbol *perf_map_find(const struct perf_map *map, uint64_t address);

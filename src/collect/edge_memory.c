@@ -88,12 +88,6 @@ static bool find_extents(struct edge_file *file)
 	return file->low < file->high;
 }
 
-static bool starts_with(struct span text, const char *prefix)
-{
-	size_t size = strlen(prefix);
-	return text.size >= size && memcmp(text.data, prefix, size) == 0;
-}
-
 /* DT_SONAME, empty without one. */
 static struct span find_soname(const struct elf_file *elf)
 {
@@ -119,8 +113,8 @@ static struct span find_soname(const struct elf_file *elf)
 static void find_written(struct edge_file *file)
 {
 	struct span soname = find_soname(&file->elf);
-	if (starts_with(soname, "ld-") || starts_with(soname, "ld64") ||
-	    starts_with(soname, "libc.")) {
+	if (span_starts_with(soname, "ld-") || span_starts_with(soname, "ld64") ||
+	    span_starts_with(soname, "libc.")) {
 		file->written[file->written_count++] = (struct range){ 0, UINT64_MAX };
 		return;
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/error.h"
@@ -130,19 +131,10 @@ static void find_written(struct edge_file *file)
 
 static int reserve(struct edge_memory *memory, uint32_t number)
 {
-	if (number < memory->capacity)
-		return 0;
 	if (number >= NUMBER_LIMIT)
 		return -E2BIG;
-	size_t capacity = number + number / 2 + 64;
-	void *files = reallocarray(memory->files, capacity, sizeof(struct edge_file *));
-	if (!files)
-		return -ENOMEM;
-	memory->files = files;
-	memset(memory->files + memory->capacity, 0,
-	       (capacity - memory->capacity) * sizeof(struct edge_file *));
-	memory->capacity = capacity;
-	return 0;
+	return array_reserve_zeroed(&memory->files, &memory->capacity, number,
+				    sizeof(*memory->files));
 }
 
 /* Takes over `file`. */

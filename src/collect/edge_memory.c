@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/error.h"
@@ -88,12 +89,6 @@ static bool find_extents(struct edge_file *file)
 	return file->low < file->high;
 }
 
-static bool starts_with(struct span text, const char *prefix)
-{
-	size_t size = strlen(prefix);
-	return text.size >= size && memcmp(text.data, prefix, size) == 0;
-}
-
 /* DT_SONAME, empty without one. */
 static struct span find_soname(const struct elf_file *elf)
 {
@@ -119,8 +114,8 @@ static struct span find_soname(const struct elf_file *elf)
 static void find_written(struct edge_file *file)
 {
 	struct span soname = find_soname(&file->elf);
-	if (starts_with(soname, "ld-") || starts_with(soname, "ld64") ||
-	    starts_with(soname, "libc.")) {
+	if (span_starts_with(soname, "ld-") || span_starts_with(soname, "ld64") ||
+	    span_starts_with(soname, "libc.")) {
 		file->written[file->written_count++] = (struct range){ 0, UINT64_MAX };
 		return;
 	}
@@ -136,19 +131,10 @@ static void find_written(struct edge_file *file)
 
 static int reserve(struct edge_memory *memory, uint32_t number)
 {
-	if (number < memory->capacity)
-		return 0;
 	if (number >= NUMBER_LIMIT)
 		return -E2BIG;
-	size_t capacity = number + number / 2 + 64;
-	void *files = reallocarray(memory->files, capacity, sizeof(struct edge_file *));
-	if (!files)
-		return -ENOMEM;
-	memory->files = files;
-	memset(memory->files + memory->capacity, 0,
-	       (capacity - memory->capacity) * sizeof(struct edge_file *));
-	memory->capacity = capacity;
-	return 0;
+	return array_reserve_zeroed(&memory->files, &memory->capacity, number,
+				    sizeof(*memory->files));
 }
 
 /* Takes over `file`. */

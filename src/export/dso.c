@@ -19,12 +19,6 @@ void dso_names_release(struct dso_names *names)
 	*names = (struct dso_names){ 0 };
 }
 
-static bool begins_with(struct span text, const char *start)
-{
-	size_t size = strlen(start);
-	return text.size >= size && memcmp(text.data, start, size) == 0;
-}
-
 /* Cuts the last word off `text` and returns it. */
 static struct span last_word(struct span *text)
 {
@@ -60,9 +54,10 @@ static const char *name_jit(struct arena *arena, struct span name)
 	if (pid.size)
 		return arena_printf(arena, "/tmp/perf-%.*s.map", (int)pid.size,
 				    (const char *)pid.data);
-	const char *mark = begins_with(name, "perf-")				  ? "/tmp/"
-			   : begins_with(name, "/") || begins_with(name, "[JIT]") ? ""
-										  : "[JIT] ";
+	const char *mark = span_starts_with(name, "perf-") ? "/tmp/"
+			   : span_starts_with(name, "/") || span_starts_with(name, "[JIT]")
+				   ? ""
+				   : "[JIT] ";
 	return arena_printf(arena, "%s%.*s", mark, (int)name.size, (const char *)name.data);
 }
 
@@ -89,7 +84,8 @@ static const char *name_image(struct dso_names *names, const struct profile_imag
 	case IMAGE_VDSO:
 		return "[vdso]";
 	case IMAGE_BPF:
-		return arena_printf(arena, "%s%.*s", begins_with(name, "bpf_") ? "" : "bpf_prog_",
+		return arena_printf(arena, "%s%.*s",
+				    span_starts_with(name, "bpf_") ? "" : "bpf_prog_",
 				    (int)name.size, name.size ? (const char *)name.data : "");
 	case IMAGE_JIT:
 		return name_jit(arena, name);

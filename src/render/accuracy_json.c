@@ -50,7 +50,7 @@ static void add_samples(struct json_stream *json, const struct accuracy *accurac
 	json_stream_close(json, '}');
 }
 
-static void add_promises(struct json_stream *json, const struct accuracy *accuracy)
+static void add_intervals(struct json_stream *json, const struct accuracy *accuracy)
 {
 	const struct accuracy_intervals *intervals = &accuracy->intervals;
 	json_stream_open(json, "intervals", '{', JSON_LINES);
@@ -131,7 +131,7 @@ void accuracy_json_print(const struct accuracy *accuracy, const struct cycles *c
 		 accuracy->instruction_classes);
 	add_sums(&json, "edges", "edges", &accuracy->edges, accuracy->edge_classes);
 	json_stream_double(&json, "executions_of_unknown_edges", accuracy->missing_edges);
-	add_promises(&json, accuracy);
+	add_intervals(&json, accuracy);
 	add_causes(&json, accuracy);
 	add_procedures(&json, accuracy);
 	json_stream_end(&json, '}');

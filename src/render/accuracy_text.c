@@ -211,8 +211,8 @@ static void put_histogram(const struct accuracy *accuracy, const struct accuracy
 	text_table_release(&table);
 }
 
-static void put_promises(const struct accuracy *accuracy, const struct accuracy_look *look,
-			 struct buffer *out)
+static void put_intervals(const struct accuracy *accuracy, const struct accuracy_look *look,
+			  struct buffer *out)
 {
 	const struct accuracy_intervals *intervals = &accuracy->intervals;
 	buffer_append_u8(out, '\n');
@@ -328,7 +328,7 @@ void accuracy_text_print(const struct accuracy *accuracy, const struct cycles *c
 		 &accuracy->edges, accuracy->edge_classes, out);
 	put_missing(accuracy, out);
 	put_histogram(accuracy, look, out);
-	put_promises(accuracy, look, out);
+	put_intervals(accuracy, look, out);
 	put_causes(accuracy, cycles, look, out);
 	put_procedures(accuracy, look, out);
 }

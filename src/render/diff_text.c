@@ -13,6 +13,7 @@
 #include "render/difference_text.h"
 #include "render/quantity.h"
 #include "render/shown_names.h"
+#include "render/table_heads.h"
 
 struct layout {
 	struct diff_view view;
@@ -81,20 +82,9 @@ static void release_layout(struct layout *layout)
 
 /* ---- rows: the head and each row go through the same steps */
 
-#define HEADS_MAX 24
-struct heads {
-	enum text_align align[HEADS_MAX];
-	char text[HEADS_MAX][QUANTITY_SIZE];
-	size_t count;
-};
-
-static void head(struct heads *heads, enum text_align align, const char *text, const char *unit)
+static void head_of_numbers(struct table_heads *heads, const char *text, const char *unit)
 {
-	if (heads->count == HEADS_MAX)
-		return;
-	snprintf(heads->text[heads->count], QUANTITY_SIZE, "%s%s%.40s", text, *unit ? " " : "",
-		 unit);
-	heads->align[heads->count++] = align;
+	table_heads_add(heads, TEXT_RIGHT, "%s%s%.40s", text, *unit ? " " : "", unit);
 }
 
 static bool is_context(enum report_part part)
@@ -104,37 +94,35 @@ static bool is_context(enum report_part part)
 
 static void put_head(struct layout *layout)
 {
-	struct heads heads = { 0 };
+	struct table_heads heads = { 0 };
 	const struct report_options *options = &layout->view.comparison->before->options;
 	const char *unit = layout->view.scale.unit;
-	head(&heads, TEXT_LEFT, "", "");
-	head(&heads, TEXT_RIGHT, "before", unit);
-	head(&heads, TEXT_RIGHT, "after", unit);
-	head(&heads, TEXT_RIGHT, "change", unit);
-	head(&heads, TEXT_LEFT, "95 % interval", "");
-	head(&heads, TEXT_RIGHT, "change", "%");
-	head(&heads, TEXT_RIGHT, "global", "%");
-	head(&heads, TEXT_RIGHT, "share", "%");
-	head(&heads, TEXT_RIGHT, "->", "%");
+	table_heads_add(&heads, TEXT_LEFT, "%s", "");
+	head_of_numbers(&heads, "before", unit);
+	head_of_numbers(&heads, "after", unit);
+	head_of_numbers(&heads, "change", unit);
+	table_heads_add(&heads, TEXT_LEFT, "95 %% interval");
+	head_of_numbers(&heads, "change", "%");
+	head_of_numbers(&heads, "global", "%");
+	head_of_numbers(&heads, "share", "%");
+	head_of_numbers(&heads, "->", "%");
 	if (layout->view.with_split) {
-		head(&heads, TEXT_RIGHT, "by instr.", unit);
-		head(&heads, TEXT_RIGHT, "by CPI", unit);
+		head_of_numbers(&heads, "by instr.", unit);
+		head_of_numbers(&heads, "by CPI", unit);
 	}
 	for (size_t i = 0; options->view == REPORT_FLAT && i < options->part_count; i++) {
 		enum report_part part = options->parts[i];
 		if (is_context(part))
-			head(&heads, part == REPORT_CPU ? TEXT_RIGHT : TEXT_LEFT,
-			     report_part_names[part], "");
+			table_heads_add(&heads, part == REPORT_CPU ? TEXT_RIGHT : TEXT_LEFT, "%s",
+					report_part_names[part]);
 	}
 	if (layout->with_image)
-		head(&heads, layout->with_procedure ? TEXT_NARROW : TEXT_LEFT, "image", "");
+		table_heads_add(&heads, layout->with_procedure ? TEXT_NARROW : TEXT_LEFT, "image");
 	if (layout->with_procedure)
-		head(&heads, TEXT_LEFT, "procedure", "");
+		table_heads_add(&heads, TEXT_LEFT, "procedure");
 	if (layout->with_line)
-		head(&heads, TEXT_LEFT, "line", "");
-	text_table_init(&layout->table, heads.align, heads.count);
-	for (size_t i = 0; i < heads.count; i++)
-		text_table_add(&layout->table, TEXT_BOLD, "%s", heads.text[i]);
+		table_heads_add(&heads, TEXT_LEFT, "line");
+	table_heads_begin(&heads, &layout->table);
 }
 
 /* "+1.20", "-0.30", and "0.00" without a sign for what rounds to nothing. */

@@ -9,11 +9,6 @@
 #define LEFT_PX	  10.0
 #define SWATCH_PX 44.0 /* of the scale; less in a narrow picture */
 
-static const struct report *main_report(const struct flame_picture *picture)
-{
-	return picture->view->flame->reports[FLAME_MAIN];
-}
-
 static void put_words(struct buffer *out, double x, double y, const char *anchor, const char *class,
 		      const char *text)
 {
@@ -177,7 +172,7 @@ static void put_images(const struct flame_picture *picture, struct row *row, str
 
 static struct span event_name(const struct flame_picture *picture, size_t column)
 {
-	return main_report(picture)->columns.list[column].name;
+	return flame_main_report(picture)->columns.list[column].name;
 }
 
 /* The colours of the 2014 scripts say which of two shares is larger, and by how much in this graph
@@ -215,7 +210,7 @@ static bool knows_images(const struct flame_picture *picture)
 	for (size_t i = 0; i < flame->label_count; i++)
 		if (*flame->labels[i].image)
 			return true;
-	return !main_report(picture)->has_stacks;
+	return !flame_main_report(picture)->has_stacks;
 }
 
 void flame_put_legend(const struct flame_picture *picture, double *y, struct buffer *out)

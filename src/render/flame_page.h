@@ -12,6 +12,12 @@
 #define FLAME_FRAME_PX 15.0
 #define FLAME_LINE_PX  15.0
 
+/* The columns, scope and sums of the profile that is drawn; not those of the base. */
+static inline const struct report *flame_main_report(const struct flame_picture *picture)
+{
+	return picture->view->flame->reports[FLAME_MAIN];
+}
+
 enum flame_mark flame_frame_mark(const struct flame_picture *picture, size_t shown);
 
 void flame_put_title(const struct flame_picture *picture, struct buffer *out); /* escaped */

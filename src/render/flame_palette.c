@@ -69,12 +69,6 @@ const char *flame_class_css(int class_number)
 	return class_number < 0 || class_number > FLAME_CLASS_ABSENT ? "nv" : names[class_number];
 }
 
-static bool begins_with(struct span image, const char *start)
-{
-	size_t size = strlen(start);
-	return image.size >= size && memcmp(image.data, start, size) == 0;
-}
-
 /* "libz.so" of "libz.so.1.2.13": a new version keeps its colour. */
 static struct span without_version(struct span image)
 {
@@ -86,11 +80,11 @@ static struct span without_version(struct span image)
 
 unsigned flame_package_number(struct span image)
 {
-	if (span_equal(image, span_of_text("[kernel]")) || begins_with(image, "[kernel."))
+	if (span_equal(image, span_of_text("[kernel]")) || span_starts_with(image, "[kernel."))
 		return FLAME_PACKAGE_KERNEL;
 	if (libc_name_is(image))
 		return FLAME_PACKAGE_LIBC;
-	if (begins_with(image, "[unknown"))
+	if (span_starts_with(image, "[unknown"))
 		return FLAME_PACKAGE_UNKNOWN;
 	struct span name = without_version(image);
 	return FLAME_PACKAGES_FIXED + (unsigned)(hash_bytes_stable(name.data, name.size) %

@@ -58,11 +58,6 @@ static const char *base_name(const char *path)
 
 /* ---- the scope: what width is, of what, and what is not in it */
 
-static const struct report *main_report(const struct flame_picture *picture)
-{
-	return picture->view->flame->reports[FLAME_MAIN];
-}
-
 static void say_width(const struct flame_picture *picture, struct buffer *out)
 {
 	const struct flame_view *view = picture->view;
@@ -70,11 +65,11 @@ static void say_width(const struct flame_picture *picture, struct buffer *out)
 	static const char meaning[] = "a frame is as wide as what it and all it called took";
 	if (base && view->options.side == FLAME_BASE) {
 		buffer_printf(out, "width: before; %s; after: ", meaning);
-		scope_text_event(main_report(picture), view->options.width, out);
+		scope_text_event(flame_main_report(picture), view->options.width, out);
 		return;
 	}
 	buffer_append_text(out, base ? "width: after, of " : "width: ");
-	scope_text_event(main_report(picture), view->options.width, out);
+	scope_text_event(flame_main_report(picture), view->options.width, out);
 	buffer_printf(out, "; %s", meaning);
 }
 
@@ -119,7 +114,7 @@ static void say_share(struct buffer *out, const struct cell *part, const struct 
 static void say_absent(const struct flame_picture *picture, struct buffer *out)
 {
 	const struct flame_view *view = picture->view;
-	const struct report *report = main_report(picture);
+	const struct report *report = flame_main_report(picture);
 	size_t width = view->options.width;
 	if (report->filtered) {
 		buffer_append_text(out, "the filters keep ");
@@ -180,7 +175,7 @@ static void say_absent(const struct flame_picture *picture, struct buffer *out)
 /* Stacks that lack their callers, which are drawn as if they began where they break. */
 static void say_broken(const struct flame_picture *picture, struct buffer *out)
 {
-	const struct scope_broken_stacks *stacks = &main_report(picture)->scope.broken_stacks;
+	const struct scope_broken_stacks *stacks = &flame_main_report(picture)->scope.broken_stacks;
 	const char *cure = broken_stacks_cure(stacks);
 	if (broken_stacks_text(stacks, out) && cure)
 		buffer_printf(out, "; %s", cure);
@@ -338,7 +333,7 @@ static void put_change(const struct flame_picture *picture, size_t shown, struct
 	const struct difference *change = &picture->changes->list[shown];
 	size_t width = picture->view->options.width;
 	const uint64_t *scales = picture->view->flame->scales;
-	const struct event_column *column = &main_report(picture)->columns.list[width];
+	const struct event_column *column = &flame_main_report(picture)->columns.list[width];
 	buffer_append_text(out, "before ");
 	flame_put_estimate(out, change->before.estimate, scales[width]);
 	if (fabs(change->before_scaled - (double)change->before.estimate) >= 0.5) {
@@ -394,7 +389,7 @@ void flame_put_hover(const struct flame_picture *picture, size_t shown, struct b
 	const struct flame_shown *frame = &view->shown[shown];
 	const struct flame_label *label = flame_label_of(flame, frame->frame);
 	size_t width = view->options.width;
-	const struct event_column *column = &main_report(picture)->columns.list[width];
+	const struct event_column *column = &flame_main_report(picture)->columns.list[width];
 	const struct cell *total = &flame_total(flame, FLAME_MAIN, frame->frame)[width];
 	flame_put_escaped(out, label->name, strlen(label->name));
 	if (label->kind == FLAME_INLINED)

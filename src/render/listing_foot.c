@@ -13,7 +13,7 @@
 #include "render/listing_parts.h"
 #include "render/quantity.h"
 
-static void print_surety(const struct procedure_cycles *procedure, struct buffer *out)
+static void print_confidence(const struct procedure_cycles *procedure, struct buffer *out)
 {
 	double samples = procedure->whole.samples;
 	if (samples > 0 && samples < INTERVAL_FEW_SAMPLES) {
@@ -50,7 +50,7 @@ static void print_missing_edges(const struct cfg *cfg, struct buffer *out)
 		      cfg_missing_text(first->missing));
 }
 
-/* Branches that were seen: they tell more than the samples do. */
+/* How many branches that were seen the executions rest on, besides or instead of samples. */
 static void print_evidence(const struct procedure_cycles *procedure, struct buffer *out)
 {
 	char seen[QUANTITY_SIZE], astray[QUANTITY_SIZE];
@@ -92,7 +92,7 @@ void listing_print_remarks(const struct listing *listing)
 		return;
 	buffer_append_u8(out, '\n');
 	cycle_columns_print_letters(&listing->cycles, out);
-	print_surety(procedure, out);
+	print_confidence(procedure, out);
 	print_evidence(procedure, out);
 	print_missing_edges(&procedure->cfg, out);
 	print_elsewhere(procedure, out);

@@ -1,7 +1,6 @@
 #include "render/report_text.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "render/quantity.h"
 #include "render/scope_text.h"
 #include "render/shown_names.h"
+#include "render/table_heads.h"
 
 /* The table of a report while it is made, and which columns it has. */
 struct layout {
@@ -85,27 +85,6 @@ static void init_layout(struct layout *layout, const struct report *report,
 
 /* ---- which columns there are: the head and each row go through the same steps */
 
-#define HEAD_MAX 128
-struct heads {
-	enum text_align align[HEAD_MAX];
-	char text[HEAD_MAX][QUANTITY_SIZE];
-	size_t count;
-};
-
-__attribute__((format(printf, 3, 4))) static void head(struct heads *heads, enum text_align align,
-						       const char *format, ...);
-
-static void head(struct heads *heads, enum text_align align, const char *format, ...)
-{
-	if (heads->count == HEAD_MAX)
-		return;
-	va_list args;
-	va_start(args, format);
-	vsnprintf(heads->text[heads->count], QUANTITY_SIZE, format, args);
-	va_end(args);
-	heads->align[heads->count++] = align;
-}
-
 /* More events than fit the heads are left to --json and --event; the page says so. */
 #define EVENTS_MAX 12
 
@@ -119,7 +98,7 @@ static size_t pair_count(const struct report *report)
 	return report->columns.pair_count < EVENTS_MAX ? report->columns.pair_count : EVENTS_MAX;
 }
 
-static void head_event(struct heads *heads, const struct layout *layout, size_t at)
+static void head_event(struct table_heads *heads, const struct layout *layout, size_t at)
 {
 	const struct report *report = layout->report;
 	const struct event_column *column = &report->columns.list[at];
@@ -129,20 +108,20 @@ static void head_event(struct heads *heads, const struct layout *layout, size_t 
 		 column->core_type.size ? " " : "", (int)column->core_type.size,
 		 column->core_type.size ? (const char *)column->core_type.data : "");
 	const char *unit = layout->scales[at].unit;
-	head(heads, TEXT_RIGHT, "%.50s%s%s", name, *unit ? " " : "", unit);
-	head(heads, TEXT_RIGHT, layout->with_total ? "total %%" : "%%");
+	table_heads_add(heads, TEXT_RIGHT, "%.50s%s%s", name, *unit ? " " : "", unit);
+	table_heads_add(heads, TEXT_RIGHT, layout->with_total ? "total %%" : "%%");
 	if (at == report->sort_column) {
 		if (layout->with_cumulative)
-			head(heads, TEXT_RIGHT, "cum %%");
-		head(heads, TEXT_RIGHT, "+-");
+			table_heads_add(heads, TEXT_RIGHT, "cum %%");
+		table_heads_add(heads, TEXT_RIGHT, "+-");
 	}
 	if (layout->with_self)
-		head(heads, TEXT_RIGHT, "self %%");
+		table_heads_add(heads, TEXT_RIGHT, "self %%");
 	if (at == report->sort_column && column->sampled)
-		head(heads, TEXT_RIGHT, "samples");
+		table_heads_add(heads, TEXT_RIGHT, "samples");
 }
 
-static void head_names(struct heads *heads, const struct layout *layout)
+static void head_names(struct table_heads *heads, const struct layout *layout)
 {
 	const struct report *report = layout->report;
 	for (size_t i = 0;
@@ -152,42 +131,40 @@ static void head_names(struct heads *heads, const struct layout *layout)
 		    part == REPORT_ADDRESS)
 			continue;
 		if (layout->with_pid && (part == REPORT_PROCESS || part == REPORT_THREAD))
-			head(heads, TEXT_RIGHT, "pid");
+			table_heads_add(heads, TEXT_RIGHT, "pid");
 		if (part == REPORT_THREAD)
-			head(heads, TEXT_RIGHT, "tid");
+			table_heads_add(heads, TEXT_RIGHT, "tid");
 		if (part == REPORT_THREAD && !has_part(report, REPORT_PROCESS))
-			head(heads, TEXT_LEFT, "process");
-		head(heads, part == REPORT_CPU ? TEXT_RIGHT : TEXT_LEFT, "%s",
-		     report_part_names[part]);
+			table_heads_add(heads, TEXT_LEFT, "process");
+		table_heads_add(heads, part == REPORT_CPU ? TEXT_RIGHT : TEXT_LEFT, "%s",
+				report_part_names[part]);
 	}
 	if (layout->with_image)
-		head(heads, layout->with_procedure ? TEXT_NARROW : TEXT_LEFT, "image");
+		table_heads_add(heads, layout->with_procedure ? TEXT_NARROW : TEXT_LEFT, "image");
 	if (has_part(report, REPORT_ADDRESS))
-		head(heads, TEXT_RIGHT, "address");
+		table_heads_add(heads, TEXT_RIGHT, "address");
 	if (layout->with_procedure)
-		head(heads, TEXT_LEFT, "procedure");
+		table_heads_add(heads, TEXT_LEFT, "procedure");
 	if (has_part(report, REPORT_LINE))
-		head(heads, TEXT_LEFT, "line");
+		table_heads_add(heads, TEXT_LEFT, "line");
 }
 
 static void put_head(struct layout *layout)
 {
-	struct heads heads = { 0 };
+	struct table_heads heads = { 0 };
 	const struct report *report = layout->report;
 	for (size_t i = 0; i < event_count(report); i++)
 		head_event(&heads, layout, i);
 	for (size_t i = 0; i < pair_count(report); i++) {
 		const struct event_column *cycles =
 			&report->columns.list[report->columns.pairs[i].cycles];
-		head(&heads, TEXT_RIGHT, "CPI%s%.*s", cycles->core_type.size ? " " : "",
-		     (int)(cycles->core_type.size < 40 ? cycles->core_type.size : 40),
-		     cycles->core_type.size ? (const char *)cycles->core_type.data : "");
-		head(&heads, TEXT_LEFT, "95 %% interval");
+		table_heads_add(&heads, TEXT_RIGHT, "CPI%s%.*s", cycles->core_type.size ? " " : "",
+				(int)(cycles->core_type.size < 40 ? cycles->core_type.size : 40),
+				cycles->core_type.size ? (const char *)cycles->core_type.data : "");
+		table_heads_add(&heads, TEXT_LEFT, "95 %% interval");
 	}
 	head_names(&heads, layout);
-	text_table_init(&layout->table, heads.align, heads.count);
-	for (size_t i = 0; i < heads.count; i++)
-		text_table_add(&layout->table, TEXT_BOLD, "%s", heads.text[i]);
+	table_heads_begin(&heads, &layout->table);
 }
 
 /* ---- rows */

@@ -1,6 +1,6 @@
 /*
- * scope_text_parts - the words that what stands above the rows of a report (scope_text.c) and what
- * stands below (bill_text.c) are made of.
+ * scope_text_parts - pieces of text that scope_text.c, for above the rows of a report, and
+ * bill_text.c, for below them, share.
  */
 #pragma once
 

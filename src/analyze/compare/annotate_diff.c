@@ -264,7 +264,8 @@ static int fill_row(struct annotation_diff *diff, const struct annotate_index *b
 	return 0;
 }
 
-/* What only the base has stands before what only the other has. */
+/* Makes the rows, in the order of both versions: those of the base alone before those of the other
+ * alone. */
 static int merge_rows(struct annotation_diff *diff, const struct annotate_index *before,
 		      const struct annotate_index *after, const uint32_t *partner,
 		      struct error *err)

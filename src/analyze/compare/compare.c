@@ -23,37 +23,40 @@ static int out_of_memory(struct error *err)
 
 /* ---- columns */
 
+/* The decimals that both sides of a column are counted in. */
+static uint64_t scale_of(const struct comparison *comparison, const struct compared_column *column)
+{
+	return column_match_scale(&comparison->before->columns.list[column->before],
+				  &comparison->after->columns.list[column->after]);
+}
+
 static struct cell before_cell(const struct comparison *comparison,
 			       const struct compared_column *column, const struct cell *cells)
 {
-	const struct event_column *before = &comparison->before->columns.list[column->before];
-	const struct event_column *after = &comparison->after->columns.list[column->after];
-	return column_match_cell(&cells[column->before], before->scale,
-				 column_match_scale(before, after));
+	return column_match_cell(&cells[column->before],
+				 comparison->before->columns.list[column->before].scale,
+				 scale_of(comparison, column));
 }
 
 static struct cell after_cell(const struct comparison *comparison,
 			      const struct compared_column *column, const struct cell *cells)
 {
-	const struct event_column *before = &comparison->before->columns.list[column->before];
-	const struct event_column *after = &comparison->after->columns.list[column->after];
-	return column_match_cell(&cells[column->after], after->scale,
-				 column_match_scale(before, after));
+	return column_match_cell(&cells[column->after],
+				 comparison->after->columns.list[column->after].scale,
+				 scale_of(comparison, column));
 }
 
 static void add_column(struct comparison *comparison, struct column_match match)
 {
 	struct compared_column *column = &comparison->columns[comparison->column_count++];
 	*column = (struct compared_column){ .before = match.before, .after = match.after };
-	uint64_t scale = column_match_scale(&comparison->before->columns.list[match.before],
-					    &comparison->after->columns.list[match.after]);
 	column->event = (struct difference_event){
 		.scale = difference_scale_raw(),
 		.before_counts =
 			compare_counts_of(comparison->before->profile, comparison->options.counts),
 		.after_counts =
 			compare_counts_of(comparison->after->profile, comparison->options.counts),
-		.step = event_scale_divisor(scale),
+		.step = event_scale_divisor(scale_of(comparison, column)),
 		.before_whole = before_cell(comparison, column, comparison->before->whole),
 		.after_whole = after_cell(comparison, column, comparison->after->whole)
 	};

@@ -19,8 +19,8 @@ struct scope;
  */
 bool compare_time_was_chosen(const struct scope *scope);
 
-/* What the counts of a profile are: as asked, or exact when all of it comes from valgrind's tools,
- * which count every instruction. */
+/* What the counts of a profile are: `asked`; where that is DIFFERENCE_COUNTS_UNKNOWN, exact if all
+ * of the profile comes from valgrind's tools, which count every instruction. */
 enum difference_counts compare_counts_of(const struct profile *profile,
 					 enum difference_counts asked);
 

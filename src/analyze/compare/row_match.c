@@ -51,7 +51,7 @@ static bool has_build_id_alone(const struct profile_image *image)
 	return image->build_id.size && !image->hash.size && !image->name.size;
 }
 
-/* False when nothing tells which build it is. */
+/* False when the image's build is not known. */
 static bool put_build(const struct profile_image *image, struct buffer *key)
 {
 	if (!image->build_id.size && !image->hash.size)

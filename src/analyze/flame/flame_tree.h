@@ -29,7 +29,7 @@ enum flame_source {
 	FLAME_FROM_NOTHING, /* it has none */
 	FLAME_FROM_PROFILE, /* a command or image: as recorded */
 	FLAME_FROM_SYMBOLS, /* a symbol table */
-	FLAME_FROM_EXPORTS, /* dynamic symbols only: what lies between is missed */
+	FLAME_FROM_EXPORTS, /* dynamic symbols only: other functions of the image have no name */
 	FLAME_FROM_KERNEL,
 	FLAME_FROM_DEBUG, /* inlined functions */
 	FLAME_FROM_JIT,	  /* a perf map or jitdump */

@@ -81,7 +81,7 @@ struct flame_view {
 
 	/* As the scripts of 2014 had it: of the stacks that end in the frame, width event minus
 	 * the ratio's other event; or minus the base. */
-	double *deltas;	      /* by shown, NULL unless asked */
+	double *deltas;	      /* by shown; NULL without options.stretch */
 	double largest_delta; /* of all stacks, at least 1 */
 };
 

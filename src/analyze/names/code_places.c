@@ -243,7 +243,7 @@ static uint32_t find_sorted(struct places *places, const struct place_entry *wan
 	return PLACE_NONE;
 }
 
-static bool goes_on(const struct places *places, const struct place_entry *entry)
+static bool continues_order(const struct places *places, const struct place_entry *entry)
 {
 	return places->sorted == places->count &&
 	       (places->count == 0 ||
@@ -256,7 +256,7 @@ int places_add(struct places *places, const struct profile_frame *frame, uint32_
 				     .image = frame->image,
 				     .name = frame->name,
 				     .kind = (uint32_t)frame->kind };
-	bool in_order = goes_on(places, &entry);
+	bool in_order = continues_order(places, &entry);
 	uint64_t hash = 0;
 	if (!in_order) {
 		*place = find_sorted(places, &entry);

@@ -23,7 +23,7 @@ static struct profile_image image_of(const struct image_claims *claims,
 	return profile_image(claims->profile, claim->image);
 }
 
-static int take_paths(struct image_claims *claims)
+static int fill_paths(struct image_claims *claims)
 {
 	CLEANUP(image_paths_release) struct image_paths paths;
 	if (image_paths_init(&paths, claims->profile) < 0)
@@ -178,7 +178,7 @@ int image_claims_init(struct image_claims *claims, const struct profile *profile
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++)
 		claims->list[i].image = i + 1;
-	int ret = take_paths(claims);
+	int ret = fill_paths(claims);
 	return ret < 0 ? ret : name_all(claims, arena);
 }
 

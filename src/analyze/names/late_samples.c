@@ -76,7 +76,7 @@ static void take_code(struct late_samples *late, const struct procedure *procedu
 
 /* Whether pending interrupts come in at the address, which is in late->last. Marks are kept by
  * code: addresses come in no order of procedures. */
-static bool arrive_at(struct late_samples *late, uint64_t vaddr)
+static bool is_arrival(struct late_samples *late, uint64_t vaddr)
 {
 	bool made = late->marks != NULL;
 	bool arrive =
@@ -99,6 +99,6 @@ bool late_samples_at(struct late_samples *late, const struct procedure *procedur
 	if (procedure != late->last)
 		take_code(late, procedure);
 	if (late->code.size)
-		return arrive_at(late, vaddr);
+		return is_arrival(late, vaddr);
 	return procedure->named && kernel_name_is_late(procedure->linkage);
 }

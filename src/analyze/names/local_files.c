@@ -195,8 +195,8 @@ static bool is_wanted_content(struct search *search, const struct wanted_image *
 }
 
 /* 0, -ENOENT or -ENOMEM. */
-static int ask_debuginfod(struct search *search, const struct wanted_image *wanted,
-			  struct binary_found *found)
+static int fetch_executable(struct search *search, const struct wanted_image *wanted,
+			    struct binary_found *found)
 {
 	*found = (struct binary_found){ .fd = -1, .owner = SAFE_NO_USER };
 	if (!search->debuginfod || wanted->image.build_id.size == 0)
@@ -307,7 +307,7 @@ static int gather_file(struct search *search, struct wanted_image *wanted)
 	if (ret == 0)
 		ret = binary_finder_open(search->finder, &like, &found);
 	if (ret == -ENOENT)
-		ret = ask_debuginfod(search, wanted, &found);
+		ret = fetch_executable(search, wanted, &found);
 	if (ret == -ENOENT)
 		return gather_from_debug(search, wanted);
 	if (ret < 0)

@@ -51,7 +51,7 @@ int node_cells_grow(struct node_cells *cells, size_t count)
 		cells->list = grown;
 		cells->capacity = capacity;
 	}
-	/* No more than is asked for: what nothing touched takes no memory. */
+	/* `count` rows and no more: memory that is not written to is not used */
 	memset(node_cells_of(cells, cells->count), 0, (count - cells->count) * row_bytes);
 	cells->count = count;
 	return 0;

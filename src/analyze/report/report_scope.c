@@ -96,7 +96,7 @@ static void add_cause(struct scope_cause *causes, size_t *count, struct span nam
 static bool begins_with(struct span text, const char *prefix, struct span *rest)
 {
 	size_t size = strlen(prefix);
-	if (text.size < size || memcmp(text.data, prefix, size) != 0)
+	if (!span_starts_with(text, prefix))
 		return false;
 	*rest = (struct span){ (const char *)text.data + size, text.size - size };
 	return true;

@@ -39,7 +39,7 @@ int scope_compare_causes(const void *left, const void *right);
 /* What came of interpreting samples of user code: interpreted + thinned + unfit + lost = all. */
 struct scope_interpreted {
 	struct scope_number interpreted, thinned, unfit, lost;
-	struct scope_number silent;	       /* of the interpreted: told no branch */
+	struct scope_number silent;	       /* of the interpreted: no branch became known */
 	struct scope_number outcomes;	       /* branches that became known */
 	struct scope_cause ends[SCOPE_CAUSES]; /* why the interpreted ones ended */
 	size_t end_count;

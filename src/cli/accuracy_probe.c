@@ -161,10 +161,8 @@ static int follow(struct breakpoints *breakpoints, struct command *command)
 	for (;;) {
 		int ret = breakpoints_service(breakpoints, &command->wait_status, &err);
 		command->ended = ret != 0;
-		if (ret < 0) {
-			message_error("%s", err.text);
-			return 1;
-		}
+		if (ret < 0)
+			return message_failure(&err);
 		if (ret > 0)
 			return 0;
 		sigtimedwait(&child, NULL, &look);
@@ -175,10 +173,8 @@ static int follow(struct breakpoints *breakpoints, struct command *command)
 static int run(struct breakpoints *breakpoints, struct command *command, char *const argv[])
 {
 	struct error err;
-	if (breakpoints_watch(breakpoints, command->pid, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	if (breakpoints_watch(breakpoints, command->pid, &err) < 0)
+		return message_failure(&err);
 	int ret = command_release(command);
 	if (ret < 0) {
 		message_error("cannot run '%s': %s", argv[0], strerror(-ret));
@@ -199,10 +195,8 @@ int accuracy_probe(const struct accuracy_options *options, char *const argv[])
 			return ended;
 	}
 	if (breakpoints_new(options->probes.items, options->probes.count, options->limit,
-			    &breakpoints, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+			    &breakpoints, &err) < 0)
+		return message_failure(&err);
 	sigset_t ours;
 	sigset_t before;
 	sigemptyset(&ours);

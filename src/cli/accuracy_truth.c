@@ -30,12 +30,6 @@ struct work {
 	size_t count;
 };
 
-static int say(const struct error *err)
-{
-	message_error("%s", err->text);
-	return 1;
-}
-
 /* 0 or the exit status. */
 static int choose_scale(const struct work *work, const struct cycles *cycles,
 			enum accuracy_scale *scale)
@@ -94,7 +88,7 @@ static int print(const struct work *work, const struct cycles *cycles,
 	else
 		accuracy_text_print(accuracy, cycles, &look, &out);
 	if (buffer_failed(&out) || buffer_failed(&name))
-		return say(&(struct error){ -ENOMEM, "out of memory for the tables" });
+		return message_failure(&(struct error){ -ENOMEM, "out of memory for the tables" });
 	pager_start();
 	page_write(&out, work->json ? PAGE_JSON : PAGE_TEXT);
 	return 0;
@@ -116,13 +110,13 @@ static int compare(struct work *work, struct resolver *resolver)
 	struct error err;
 	if (event_columns_init(&columns, work->input->profile, NULL, 0, &err) < 0 ||
 	    annotate_index_new(work->input->profile, resolver, &columns, &index, &err) < 0)
-		return say(&err);
+		return message_failure(&err);
 	work->index = index;
 	int ret = cycles_new(index, &asked, &cycles, &err);
 	if (ret == -EINVAL)
 		return options_misuse(work->verb, "%s", err.text);
 	if (ret < 0)
-		return say(&err);
+		return message_failure(&err);
 	int status = choose_scale(work, cycles, &request.scale);
 	if (status == 0)
 		status = choose_procedures(work);
@@ -131,7 +125,7 @@ static int compare(struct work *work, struct resolver *resolver)
 		return status;
 	if (exact_counts_new(work->counted->profile, work->input->profile, &truth, &err) < 0 ||
 	    accuracy_new(cycles, truth, positions, work->count, &request, &accuracy, &err) < 0)
-		return say(&err);
+		return message_failure(&err);
 	return print(work, cycles, accuracy);
 }
 

@@ -104,12 +104,6 @@ static void work_release(struct work *work)
 	source_files_release(&work->files);
 }
 
-static int say(const struct error *err)
-{
-	message_error("%s", err->text);
-	return 1;
-}
-
 /* Turns the words of options into values. 0 or the exit status. */
 static int read_words(struct work *work)
 {
@@ -141,7 +135,7 @@ static int choose(struct work *work, const char *name)
 	if (name) {
 		work->positions = calloc(1, sizeof(*work->positions));
 		if (!work->positions)
-			return say(&(struct error){ -ENOMEM, "out of memory" });
+			return message_failure(&(struct error){ -ENOMEM, "out of memory" });
 		work->count = 1;
 		return candidates_find_one(index, name, given.image, title, work->positions);
 	}
@@ -196,13 +190,13 @@ static int print_one(const struct work *work, size_t i, unsigned *scales)
 	struct error err;
 	if (annotate_subject_init(&subject, work->index, work->positions[i], &work->options,
 				  work->cycles, &err) < 0)
-		return say(&err);
+		return message_failure(&err);
 	if (i)
 		buffer_append_text(&out, "\n\n");
 	work->print(&subject.shown, work->index, &work->listing, &out);
 	print_cold(work, subject.annotation, &out);
 	if (buffer_failed(&out))
-		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+		return message_failure(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	pager_start();
 	page_write(&out, PAGE_TEXT);
 	if (subject.cycles)
@@ -223,7 +217,7 @@ static int print_text(const struct work *work)
 	CLEANUP(buffer_release) struct buffer out = { 0 };
 	listing_print_foot(work->cycles, scales, &out);
 	if (buffer_failed(&out))
-		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+		return message_failure(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	pager_start();
 	page_write(&out, PAGE_TEXT);
 	return 0;
@@ -251,12 +245,12 @@ static int print_json(const struct work *work)
 	subjects.list = calloc(work->count + 1, sizeof(*subjects.list));
 	subjects.shown = calloc(work->count + 1, sizeof(*subjects.shown));
 	if (!subjects.list || !subjects.shown)
-		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+		return message_failure(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	for (; subjects.count < work->count; subjects.count++) {
 		struct annotate_subject *subject = &subjects.list[subjects.count];
 		if (annotate_subject_init(subject, work->index, work->positions[subjects.count],
 					  &work->options, work->cycles, &err) < 0)
-			return say(&err);
+			return message_failure(&err);
 		subjects.shown[subjects.count] = &subject->shown;
 	}
 	const char *const *notes;
@@ -264,7 +258,7 @@ static int print_json(const struct work *work)
 	listing_json_print(subjects.shown, subjects.count, work->index, work->cycles, notes,
 			   note_count, &out);
 	if (buffer_failed(&out))
-		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+		return message_failure(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	pager_start();
 	page_write(&out, PAGE_JSON);
 	return 0;
@@ -317,11 +311,9 @@ static int open_cycles(struct work *work)
 	const struct cycles_options options = { .isa = work->options.isa };
 	struct error err;
 	int ret = cycles_new(work->index, &options, &work->cycles, &err);
-	if (ret == -ENOENT && given.blocks) {
-		message_error("%s", err.text);
-		return 1;
-	}
-	return ret == 0 || ret == -ENOENT ? 0 : say(&err);
+	if (ret == -ENOENT && given.blocks)
+		return message_failure(&err);
+	return ret == 0 || ret == -ENOENT ? 0 : message_failure(&err);
 }
 
 static void choose_view(struct work *work, const char *name)
@@ -345,9 +337,9 @@ static int annotate_with(struct work *work, const char *name)
 	int ret =
 		event_columns_init(&columns, profile, given.events.items, given.events.count, &err);
 	if (ret < 0)
-		return say(&err);
+		return message_failure(&err);
 	if (annotate_index_new(profile, work->resolver, &columns, &index, &err) < 0)
-		return say(&err);
+		return message_failure(&err);
 	work->index = index;
 	int status = choose(work, name);
 	if (status)

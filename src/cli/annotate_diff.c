@@ -34,12 +34,6 @@ static void diffs_release(struct diffs *diffs)
 	free(diffs->list);
 }
 
-static int say(const struct error *err)
-{
-	message_error("%s", err->text);
-	return 1;
-}
-
 /* Significant changes of the first event before others, larger ones before smaller ones. */
 static bool changed_more(const struct annotation_diff *a, const struct annotation_diff *b)
 {
@@ -75,7 +69,7 @@ static int choose_base(const struct annotate_diff_request *request, const struct
 	const char *per = request->comparison->per;
 	if (scope_init(&left, before, columns, &err) < 0 ||
 	    scope_init(&right, request->after->profile, request->after->columns, &err) < 0)
-		return say(&err);
+		return message_failure(&err);
 	options->before_s = (double)left.duration_ns / NS_PER_S;
 	options->after_s = (double)right.duration_ns / NS_PER_S;
 	options->base = DIFFERENCE_RAW;
@@ -107,11 +101,11 @@ static int compare_all(const struct annotate_diff_request *request,
 	struct error err;
 	diffs->list = calloc(request->count + 1, sizeof(*diffs->list));
 	if (!diffs->list)
-		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+		return message_failure(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	for (size_t i = 0; i < request->count; i++) {
 		if (annotate_diff(before, request->after, request->positions[i], options,
 				  &diffs->list[diffs->count], &err) < 0)
-			return say(&err);
+			return message_failure(&err);
 		diffs->count++;
 		if (request->most_changed)
 			keep_most_changed(diffs, request->most_changed);
@@ -133,7 +127,7 @@ static int print(const struct annotate_diff_request *request, const struct diffs
 		listing_diff_print(diffs->list[i], sides, request->listing, &out);
 	}
 	if (buffer_failed(&out))
-		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+		return message_failure(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	pager_start();
 	page_write(&out, request->json ? PAGE_JSON : PAGE_TEXT);
 	for (size_t i = 0; !request->json && i < note_count; i++)
@@ -155,7 +149,7 @@ static int compare_with(const struct annotate_diff_request *request, const struc
 		return 1;
 	}
 	if (annotate_index_new(input->profile, names, &columns, &before, &err) < 0)
-		return say(&err);
+		return message_failure(&err);
 	int status = choose_base(request, input->profile, &columns, options);
 	if (status == 0)
 		status = compare_all(request, before, options, &diffs);

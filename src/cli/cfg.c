@@ -57,12 +57,6 @@ static const struct option *cfg_options(void)
 	return options;
 }
 
-static int say(const struct error *err)
-{
-	message_error("%s", err->text);
-	return 1;
-}
-
 /* Values of options that are words. */
 struct words {
 	enum isa_syntax syntax;
@@ -119,7 +113,7 @@ static int draw(struct cycles *cycles, struct resolver *resolver, uint32_t posit
 		ret = cfg_view_init(&view, procedure, resolver, words->syntax,
 				    given.limit_given ? given.limit : DEFAULT_BLOCKS, &err);
 	if (ret < 0)
-		return say(&err);
+		return message_failure(&err);
 	picture->view = &view;
 	picture->instructions =
 		given.instructions_given ? given.instructions : DEFAULT_INSTRUCTIONS;
@@ -138,7 +132,8 @@ static int draw(struct cycles *cycles, struct resolver *resolver, uint32_t posit
 	else
 		cfg_svg(picture, &page);
 	if (buffer_failed(&page))
-		return say(&(struct error){ -ENOMEM, "out of memory drawing the graph" });
+		return message_failure(
+			&(struct error){ -ENOMEM, "out of memory drawing the graph" });
 	bool standard = given.json || given.dot || !isatty(STDOUT_FILENO);
 	return output_file_write_page(given.output, standard ? "-" : DEFAULT_OUTPUT, &page);
 }
@@ -156,12 +151,12 @@ static int cfg_with(const struct input *input, struct resolver *resolver, const 
 	uint32_t position = 0;
 	if (event_columns_init(&columns, input->profile, NULL, 0, &err) < 0 ||
 	    annotate_index_new(input->profile, resolver, &columns, &index, &err) < 0)
-		return say(&err);
+		return message_failure(&err);
 	int ret = cycles_new(index, &asked, &cycles, &err);
 	if (ret == -EINVAL)
 		return options_misuse(&verb_cfg, "%s", err.text);
 	if (ret < 0)
-		return say(&err);
+		return message_failure(&err);
 	int status = choose(index, name, input->title, &position);
 	if (status)
 		return status;

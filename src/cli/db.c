@@ -199,10 +199,8 @@ static int list_database(const char *path, const struct database_selection *sele
 		message_error("'%s' is no database", path);
 		return 1;
 	}
-	if (database_list(path, selection, &list, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	if (database_list(path, selection, &list, &err) < 0)
+		return message_failure(&err);
 	int status = json ? print_json(&list) : print_list(&list);
 	if (status)
 		return status;
@@ -246,10 +244,8 @@ static int merge_inputs(const char *output, char **inputs, int count,
 	}
 	for (int i = 0; i < count; i++) {
 		CLEANUP(profile_freep) struct profile *one = NULL;
-		if (read_input(inputs[i], selection, &one, &err) < 0) {
-			message_error("%s", err.text);
-			return 1;
-		}
+		if (read_input(inputs[i], selection, &one, &err) < 0)
+			return message_failure(&err);
 		if (profile_check_sums(one, &err) < 0 || profile_merge(into, one, &err) < 0) {
 			message_error("cannot merge '%s': %s", inputs[i], err.text);
 			return 1;
@@ -260,10 +256,8 @@ static int merge_inputs(const char *output, char **inputs, int count,
 		message_error("cannot merge these profiles: %s", err.text);
 		return 1;
 	}
-	if (profile_file_write(output, into, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	if (profile_file_write(output, into, &err) < 0)
+		return message_failure(&err);
 	return 0;
 }
 

@@ -168,10 +168,8 @@ static int find_event(const struct profile *profile, const char *pattern, char *
 {
 	CLEANUP(event_columns_release) struct event_columns columns = { 0 };
 	struct error err = { 0 };
-	if (event_columns_init(&columns, profile, &pattern, 1, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	if (event_columns_init(&columns, profile, &pattern, 1, &err) < 0)
+		return message_failure(&err);
 	if (columns.count != 1)
 		return options_misuse(&verb_diff, "'%s' is the name of %zu events of this profile",
 				      pattern, columns.count);
@@ -206,10 +204,8 @@ static int choose_two_events(struct sides *sides)
 	const struct profile *profile = sides->before.profile;
 	struct event_columns columns;
 	struct error err = { 0 };
-	if (event_columns_init(&columns, profile, NULL, 0, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	if (event_columns_init(&columns, profile, NULL, 0, &err) < 0)
+		return message_failure(&err);
 	size_t count = columns.count, counted = 0;
 	uint32_t seen = EVENT_COLUMN_NONE;
 	for (size_t i = 0; i < columns.count; i++)

@@ -259,17 +259,13 @@ static int run_events(int argc, char **argv)
 	int status = options_parse(&verb_events, argc, argv, OPTIONS_ANYWHERE, &arguments);
 	if (status)
 		return status;
-	if (machine_root_open("/", &root, &err)) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	if (machine_root_open("/", &root, &err))
+		return message_failure(&err);
 	/* Without the folder there are no PMUs of sysfs to list; everything else is. */
 	status = pmu_list_read(&root, &pmus, &err);
 	machine_root_close(&root);
-	if (status == -ENOMEM) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	if (status == -ENOMEM)
+		return message_failure(&err);
 	if (arguments == 0 || strcmp(argv[1], "encode") != 0)
 		return list_events(&pmus, argv + 1, (size_t)arguments);
 	if (arguments == 1)

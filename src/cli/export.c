@@ -107,12 +107,6 @@ static int read_patterns(struct patterns *patterns)
 	return status;
 }
 
-static int say(const struct error *err)
-{
-	message_error("%s", err->text);
-	return 1;
-}
-
 /* Formats without names of events tell two apart by their order: there a pattern must match one
  * event only. */
 static int refuse_several(const struct exporter *exporter, const char *pattern, size_t count)
@@ -132,7 +126,7 @@ static int choose_pattern(const struct exporter *exporter, const struct profile 
 	struct error err = { 0 };
 	int ret = event_columns_init(&matched, profile, &pattern, 1, &err);
 	if (ret < 0)
-		return say(&err);
+		return message_failure(&err);
 	if (matched.count > 1 && exporter->most_events != EXPORT_ANY_EVENTS &&
 	    !strpbrk(pattern, "*?["))
 		return refuse_several(exporter, pattern, matched.count);
@@ -230,7 +224,7 @@ static int write_output(const struct exporter *exporter, const struct export_inp
 		ret = sink_finish(&sink);
 	if (sink.status)
 		return output_file_failed(&output, sink.status);
-	return ret < 0 ? say(&err) : output_file_finish(&output);
+	return ret < 0 ? message_failure(&err) : output_file_finish(&output);
 }
 
 static int export_with(const struct exporter *exporter, const struct input *input,
@@ -240,7 +234,7 @@ static int export_with(const struct exporter *exporter, const struct input *inpu
 	struct error err = { 0 };
 	int ret = event_columns_init(&columns, input->profile, NULL, 0, &err);
 	if (ret < 0)
-		return say(&err);
+		return message_failure(&err);
 	CLEANUP(free_pointer) size_t *chosen = calloc(columns.count + 1, sizeof(*chosen));
 	CLEANUP(free_pointer)
 	struct export_sums *sums = calloc(columns.count + 1, sizeof(*sums));

@@ -203,10 +203,8 @@ static int choose_colours(const struct event_columns *columns, bool base,
 				      given.color);
 	if (metric == FLAME_DELTA && !base)
 		return options_misuse(&verb_flame, "--color delta needs --diff BASE");
-	if (ratio_for(columns, metric, view->width, &view->ratio, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	if (ratio_for(columns, metric, view->width, &view->ratio, &err) < 0)
+		return message_failure(&err);
 	*scale = flame_scale_of(metric);
 	view->stretch = is_stretch();
 	/* difffolded.pl -n: of two events their shares are compared */
@@ -341,10 +339,8 @@ static int fill(struct drawing *drawing, const struct compared_column **column)
 		ret = error_set(&err, -ENODATA, "the base has no event '%.*s'", (int)name.size,
 				(const char *)name.data);
 	}
-	if (ret < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	if (ret < 0)
+		return message_failure(&err);
 	if (*column)
 		options.base_factor = (*column)->event.scale.factor;
 	options.min_share = flame_min_share(given.width, given.min_width);
@@ -383,10 +379,8 @@ static int find_two_counts(struct drawing *drawing)
 	struct flame_input *sides = drawing->sides;
 	if (given.event)
 		return 0;
-	if (event_columns_init(&columns, sides[FLAME_MAIN].profile, NULL, 0, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	if (event_columns_init(&columns, sides[FLAME_MAIN].profile, NULL, 0, &err) < 0)
+		return message_failure(&err);
 	if (columns.count == 2 && span_equal(columns.list[0].name, span_of_text("after")) &&
 	    span_equal(columns.list[1].name, span_of_text("before"))) {
 		sides[FLAME_BASE] = sides[FLAME_MAIN];

@@ -100,14 +100,10 @@ static int import_run(int argc, char **argv)
 	const char *path = output ? output : "culprit.prof";
 	struct error err = { 0 };
 	CLEANUP(profile_freep) struct profile *profile = NULL;
-	if (import_file(argv[1], &profile, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
-	if (write_profile(path, profile, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	if (import_file(argv[1], &profile, &err) < 0)
+		return message_failure(&err);
+	if (write_profile(path, profile, &err) < 0)
+		return message_failure(&err);
 	size_t stacks = profile_table(profile, PROFILE_STACK)->count;
 	size_t events = profile_table(profile, PROFILE_EVENT)->count;
 	message_note("'%s' has %zu stack%s of %zu event%s; 'culprit report %s' shows them", path,

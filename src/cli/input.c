@@ -440,6 +440,5 @@ int input_resolver(const struct input_options *options, const struct input *inpu
 	struct error err = { 0 };
 	if (resolver_new(input->profile, &naming, resolver, &err) == 0)
 		return 0;
-	message_error("%s", err.text);
-	return 1;
+	return message_failure(&err);
 }

@@ -97,6 +97,12 @@ void message_note(const char *format, ...)
 	va_end(args);
 }
 
+int message_failure(const struct error *err)
+{
+	message_error("%s", err->text);
+	return 1;
+}
+
 int message_refusal(const struct error *err)
 {
 	message_error("%s", err->text);

@@ -22,6 +22,8 @@ __attribute__((format(printf, 1, 2))) void message_warning(const char *format, .
 __attribute__((format(printf, 1, 2))) void message_detail(const char *format, ...);
 /* Dropped by --quiet. */
 __attribute__((format(printf, 1, 2))) void message_note(const char *format, ...);
+/* Prints the error and returns 1, the exit status. */
+int message_failure(const struct error *err);
 /* Prints the error and returns the exit status: 2 for -EINVAL (the command line alone is wrong),
  * else 1. */
 int message_refusal(const struct error *err);

@@ -35,12 +35,6 @@ int output_file_failed(const struct output_file *output, int code)
 	return 1;
 }
 
-static int told(const struct error *err)
-{
-	message_error("%s", err->text);
-	return 1;
-}
-
 /*
  * Opens a device or pipe; but not a pipe of another user in a folder where everybody may make one:
  * that user would read what is written.
@@ -78,17 +72,19 @@ int output_file_open(struct output_file *output, const char *path)
 	if (output->standard)
 		return 0;
 	if (output_path_resolve(path, &output->target, &err) < 0)
-		return told(&err);
+		return message_failure(&err);
 	/* a link that is still there is one of /proc, to what is open already */
 	bool link = lstat(output->target, &found) == 0 && S_ISLNK(found.st_mode);
 	bool exists = stat(output->target, &found) == 0;
 	if (exists && !S_ISDIR(found.st_mode) && (link || !S_ISREG(found.st_mode))) {
 		int ret = open_straight(output, &err);
-		return ret < 0 ? told(&err) : ret;
+		return ret < 0 ? message_failure(&err) : ret;
 	}
 	mode_t mode = exists ? found.st_mode & 0777 : mode_for_new_files();
 	output->replaces = true;
-	return replace_begin(output->target, mode, &output->replacement, &err) < 0 ? told(&err) : 0;
+	return replace_begin(output->target, mode, &output->replacement, &err) < 0
+		       ? message_failure(&err)
+		       : 0;
 }
 
 /* Makes the text safe: it has names of files and processes in it. */
@@ -140,8 +136,7 @@ int output_file_finish(struct output_file *output)
 		return 1;
 	if (!output->replaces || replace_commit(&output->replacement, REPLACE_DROP, &err) == 0)
 		return 0;
-	message_error("%s", err.text);
-	return 1;
+	return message_failure(&err);
 }
 
 int output_file_write_page(const char *chosen, const char *otherwise, const struct buffer *page)

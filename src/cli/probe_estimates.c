@@ -57,10 +57,8 @@ int probe_estimates_open(const struct accuracy_options *options, struct probe_es
 	if (event_columns_init(&made->columns, made->input.profile, NULL, 0, &err) < 0 ||
 	    annotate_index_new(made->input.profile, made->resolver, &made->columns, &made->index,
 			       &err) < 0 ||
-	    cycles_new(made->index, &asked, &made->cycles, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	    cycles_new(made->index, &asked, &made->cycles, &err) < 0)
+		return message_failure(&err);
 	*out = made;
 	made = NULL; /* the caller's from here on */
 	return 0;

@@ -285,10 +285,8 @@ static int open_recorder(struct recorder *recorder, const struct event_list *eve
 								: COLLECT_COMMAND;
 	struct error err;
 	if (recorder_open_epoch(recorder, &err) < 0 ||
-	    collector_new(&collect, &recorder->collector, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	    collector_new(&collect, &recorder->collector, &err) < 0)
+		return message_failure(&err);
 	return 0;
 }
 
@@ -299,8 +297,7 @@ static int start_stepper(struct recorder *recorder)
 	struct error err;
 	if (!asked.bursts || recorder->stepper.pid || stepper_start(&recorder->stepper, &err) == 0)
 		return 0;
-	message_error("%s", err.text);
-	return 1;
+	return message_failure(&err);
 }
 
 /* Signals that end a recording come through the returned signalfd from now on. */

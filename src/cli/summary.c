@@ -54,12 +54,6 @@ static const struct option *summary_options(void)
 	return options;
 }
 
-static int say(const struct error *err)
-{
-	message_error("%s", err->text);
-	return 1;
-}
-
 /* The arguments: procedures and images, then files to read. */
 struct asked {
 	char *const *names;
@@ -125,7 +119,7 @@ static int take_name(const struct annotate_index *index, const char *name, const
 		return 0;
 	}
 	if (annotate_index_search(index, name, given.image, &positions, &count) < 0)
-		return say(&(struct error){ -ENOMEM, "out of memory" });
+		return message_failure(&(struct error){ -ENOMEM, "out of memory" });
 	for (size_t i = 0; i < count; i++)
 		take(chosen, positions[i]);
 	chosen->procedures += count;
@@ -143,7 +137,7 @@ static int choose(const struct annotate_index *index, const struct asked *asked,
 	chosen->positions = calloc(index->count + 1, sizeof(*chosen->positions));
 	chosen->taken = calloc(index->count + 1, sizeof(*chosen->taken));
 	if (!chosen->positions || !chosen->taken)
-		return say(&(struct error){ -ENOMEM, "out of memory" });
+		return message_failure(&(struct error){ -ENOMEM, "out of memory" });
 	if (!asked->name_count) {
 		if (take_image(index, given.image, chosen) || !given.image)
 			return 0;
@@ -192,7 +186,8 @@ static int print(const struct summary *summary, const struct cycles *cycles,
 	else
 		summary_text(summary, cycles, look, &page);
 	if (buffer_failed(&page))
-		return say(&(struct error){ -ENOMEM, "out of memory writing the summary" });
+		return message_failure(
+			&(struct error){ -ENOMEM, "out of memory writing the summary" });
 	pager_start();
 	page_write(&page, given.json ? PAGE_JSON : PAGE_TEXT);
 	if (!given.json)
@@ -215,19 +210,19 @@ static int summarise(const struct input *input, struct resolver *resolver,
 	int ret = event_columns_init(&columns, input->profile, given.events.items,
 				     given.events.count, &err);
 	if (ret < 0)
-		return say(&err);
+		return message_failure(&err);
 	if (annotate_index_new(input->profile, resolver, &columns, &index, &err) < 0)
-		return say(&err);
+		return message_failure(&err);
 	ret = cycles_new(index, &estimate, &cycles, &err);
 	if (ret == -EINVAL)
 		return options_misuse(&verb_summary, "%s", err.text);
 	if (ret < 0)
-		return say(&err);
+		return message_failure(&err);
 	int status = choose(index, asked, input->title, &chosen);
 	if (status)
 		return status;
 	if (summary_new(cycles, chosen.positions, chosen.count, &options, &summary, &err) < 0)
-		return say(&err);
+		return message_failure(&err);
 	describe(asked, &subject);
 	const struct summary_text_options look = {
 		.title = input->title,

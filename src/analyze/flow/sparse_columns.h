@@ -52,6 +52,6 @@ static inline void sparse_columns_wait(struct sparse_columns *columns, uint32_t 
 /* The entry between two positions that an edge joins. */
 size_t sparse_columns_entry(const struct sparse_columns *columns, uint32_t a, uint32_t b);
 
-/* `*array` holds `count` elements; `*capacity` is left to the caller, as several have the same. 0
- * or -ENOMEM. */
+/* Makes room for `count` elements in an array, of which `array` is the address of the pointer. 0,
+ * or -ENOMEM with the array unchanged. */
 int sparse_grow(void *array, size_t count, size_t element_size);

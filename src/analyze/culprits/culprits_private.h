@@ -59,8 +59,7 @@ int culprit_bounds_init(struct culprit_bounds *bounds, const struct procedure_cy
 			const struct event_columns *columns, const struct culprit_events *events);
 void culprit_bounds_release(struct culprit_bounds *bounds);
 
-/* culprit_costs.c: cycles that a miss takes beyond a hit, at most; PIPELINE_MAX_CYCLES: not known.
- */
+/* culprit_costs.c: cycles that a miss takes beyond a hit; PIPELINE_MAX_CYCLES: not known. */
 struct culprit_costs {
 	double load_near, load_far; /* missed in the first cache but not in all; in all */
 	double store_near, store_far;
@@ -151,9 +150,10 @@ double culprit_miss_cycles(double times, double near, double far, const double *
 int culprit_find_loops(struct culprit_rules *rules); /* 0 or -ENOMEM */
 /*
  * How often an access can have missed, at most: in a loop where its address is the same in each
- * round, and that runs it in most rounds, so that the line stays near, no more often than the loop
- * was entered. INFINITY: there is no such loop. The second: how often any store of the block can
- * have waited in the write buffer, by the same rule if no store of the loop has other addresses.
+ * round, and that runs it in a tenth of the rounds or more, so that the line stays near, no more
+ * often than the loop was entered. INFINITY: there is no such loop. The second: how often any store
+ * of the block can have waited in the write buffer, by the same rule if no store of the loop has
+ * other addresses.
  */
 double culprit_misses_of_place(const struct culprit_rules *rules, uint32_t block,
 			       uint32_t instruction);

@@ -111,8 +111,8 @@ struct procedure_cycles {
 	struct frequencies frequencies; /* executions, by block and edge */
 	enum frequency_model model;	/* the events', or FREQUENCY_COUNTS of branch stacks */
 	enum cycles_scale scale;
-	/* One processor cycle in the unit of a CPI: 1 where cycles were counted. Where figures are
-	 * relative, or in ns with absolute executions, the most that it can be. NaN: not known. */
+	/* One processor cycle in the unit of a CPI: 1, but where that is relative, or in ns with
+	 * absolute executions, the most that it can be. NaN: not known. */
 	double cycle;
 	/* Of the time event, at addresses where no instruction of the cfg starts. */
 	double elsewhere_samples, elsewhere_cycles;

@@ -1,11 +1,11 @@
 /*
- * The fewest cycles that code can take out of order, which is what tells how long a cycle can be
- * at most where figures are relative. Two things say so: how many instructions and long operations
- * of a block a processor does at once, and what a loop hands from one round to the next: a chain
- * of results of which each needs the one before it. Both are bounds, so whatever a processor
- * may do at no cost, or skip, counts as nothing: a comparison together with its jump; copies and
- * sums with a constant (done while registers are renamed), loads from the stack (forwarded from
- * the store), values of calls and of what is not understood.
+ * The fewest cycles that code can take out of order, which bound how long a cycle can be where
+ * figures are relative. They follow from how many instructions and long operations of a block a
+ * processor does at once, and from chains of results over the rounds of a loop, each of which
+ * needs the one before. Whatever a processor may do at no cost, or skip, counts as nothing: a
+ * comparison together with its jump; copies and sums with a constant (done while registers are
+ * renamed), loads from the stack (forwarded from the store), results of calls and of instructions
+ * that are not understood.
  */
 #include "analyze/cycles/cycles_private.h"
 

@@ -146,8 +146,7 @@ static void sum_of_whole(struct procedure_cycles *procedure, const struct execut
 		executed.high += blocks[b].high;
 	}
 	if (procedure->frequencies.is_relative)
-		executed.low = executed.high =
-			NAN; /* intervals of blocks are relative to each other */
+		executed.low = executed.high = NAN; /* of blocks they are relative to each other */
 	finish(&procedure->whole, executed.low, executed.high, mean_weight);
 }
 

@@ -267,7 +267,7 @@ static void choose_cluster(struct work *work, uint32_t class, struct flow_cluste
 		if (size < needed || mean < cluster->least)
 			continue;
 		mean = leave_out_stalls(&points[lowest], size, mean);
-		out->kind = FLOW_POINTS_CLUSTER;
+		out->kind = FLOW_CLUSTERS_LOWEST;
 		out->executions = mean;
 		out->in_cluster = (uint32_t)size;
 		cluster->cycles = cycles;
@@ -309,7 +309,7 @@ int flow_clusters_estimate(const struct flow_clusters_code *code, const double *
 		struct flow_clusters *of = &out[class];
 		if (!(of->issue_cycles > 0))
 			continue;
-		of->kind = FLOW_POINTS_SUM;
+		of->kind = FLOW_CLUSTERS_SUM;
 		of->executions = of->samples / of->issue_cycles;
 		of->standard_error = sqrt(fmax(of->samples, 1)) / of->issue_cycles;
 		choose_cluster(&work, class, of);
@@ -317,7 +317,7 @@ int flow_clusters_estimate(const struct flow_clusters_code *code, const double *
 	add_squares(&work);
 	for (uint32_t class = 0; class < code->class_count; class ++) {
 		const struct cluster *cluster = &work.clusters[class];
-		if (out[class].kind == FLOW_POINTS_CLUSTER)
+		if (out[class].kind == FLOW_CLUSTERS_LOWEST)
 			out[class].standard_error =
 				sqrt(cluster->squares / (cluster->cycles * cluster->cycles) +
 				     cluster->spread);

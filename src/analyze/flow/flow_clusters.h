@@ -37,15 +37,15 @@ struct flow_clusters_code {
 };
 
 enum flow_clusters_kind {
-	FLOW_POINTS_NONE, /* not known: issue_cycles are 0 in all of its blocks */
-	FLOW_POINTS_SUM,  /* all samples by all expected cycles, stalls and all: rather too high */
-	FLOW_POINTS_CLUSTER, /* the lowest cluster of points */
+	FLOW_CLUSTERS_UNKNOWN, /* issue_cycles are 0 in all of its blocks */
+	FLOW_CLUSTERS_SUM,     /* all samples over all issue cycles, with stalls: rather too high */
+	FLOW_CLUSTERS_LOWEST,  /* the lowest cluster of points */
 };
 
 /* Of one class. */
 struct flow_clusters {
 	enum flow_clusters_kind kind;
-	double executions;     /* in samples per cycle; NaN when not known */
+	double executions;     /* samples per cycle; NaN when not known */
 	double standard_error; /* NaN when not known; of a sum that of chance alone, not of stalls
 				*/
 	double samples, issue_cycles; /* sums over the class */

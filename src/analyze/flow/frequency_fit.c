@@ -44,9 +44,9 @@ static void estimate_by_sums(struct frequency_work *work)
 static int estimate_classes(struct frequency_work *work)
 {
 	static const enum frequency_source sources[] = {
-		[FLOW_POINTS_NONE] = FREQUENCY_UNKNOWN,
-		[FLOW_POINTS_SUM] = FREQUENCY_SUM,
-		[FLOW_POINTS_CLUSTER] = FREQUENCY_CLUSTER,
+		[FLOW_CLUSTERS_UNKNOWN] = FREQUENCY_UNKNOWN,
+		[FLOW_CLUSTERS_SUM] = FREQUENCY_SUM,
+		[FLOW_CLUSTERS_LOWEST] = FREQUENCY_CLUSTER,
 	};
 	const struct frequency_input *input = work->input;
 	CLEANUP(free_pointer)

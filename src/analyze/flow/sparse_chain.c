@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NONE UINT32_MAX
-
 /* Where the probability of an edge is added. */
 enum way {
 	WAY_FROM_ROW, /* of the entry */
@@ -25,9 +23,6 @@ void sparse_chain_release(struct sparse_chain *chain)
 	free(chain->sum_from);
 	free(chain->sum_to);
 	free(chain->solution);
-	free(chain->next);
-	free(chain->first);
-	free(chain->cursor);
 	free(chain->place_of_edge);
 	free(chain->way_of_edge);
 	*chain = (struct sparse_chain){ 0 };
@@ -41,10 +36,7 @@ static int reserve(struct sparse_chain *chain, size_t nodes, size_t entries, siz
 			    0 ||
 		    sparse_grow(&chain->sum_from, nodes, sizeof(*chain->sum_from)) < 0 ||
 		    sparse_grow(&chain->sum_to, nodes, sizeof(*chain->sum_to)) < 0 ||
-		    sparse_grow(&chain->solution, nodes, sizeof(*chain->solution)) < 0 ||
-		    sparse_grow(&chain->next, nodes, sizeof(*chain->next)) < 0 ||
-		    sparse_grow(&chain->first, nodes, sizeof(*chain->first)) < 0 ||
-		    sparse_grow(&chain->cursor, nodes, sizeof(*chain->cursor)) < 0)
+		    sparse_grow(&chain->solution, nodes, sizeof(*chain->solution)) < 0)
 			return -ENOMEM;
 		chain->node_capacity = nodes;
 	}
@@ -104,16 +96,6 @@ int sparse_chain_analyse(struct sparse_chain *chain, uint32_t node_count,
 	return 0;
 }
 
-/* Lets a column wait for the row of its entry at the cursor. */
-static void wait_for_row(struct sparse_chain *chain, uint32_t column)
-{
-	if (chain->cursor[column] == chain->columns.start[column + 1])
-		return;
-	uint32_t row = chain->columns.rows[chain->cursor[column]];
-	chain->next[column] = chain->first[row];
-	chain->first[row] = column;
-}
-
 /*
  * Eliminating node k adds p_ik p_kj / (1 - p_kk) to p_ij, of whatever i and j. Each column collects
  * that from the columns before it (left-looking).
@@ -128,16 +110,16 @@ static int factor_column(struct sparse_chain *chain, uint32_t column)
 		sum_from[rows[e]] = chain->from_row[e];
 		sum_to[rows[e]] = chain->share_to_row[e];
 	}
-	for (uint32_t k = chain->first[column], after; k != NONE; k = after) {
-		after = chain->next[k];
-		size_t at = chain->cursor[k]++;
+	for (uint32_t k = chain->columns.first[column], after; k != SPARSE_NO_COLUMN; k = after) {
+		after = chain->columns.next[k];
+		size_t at = chain->columns.cursor[k]++;
 		double to_k = chain->from_row[at], from_k = chain->share_to_row[at];
 		ground += to_k * chain->share_to_ground[k];
 		for (size_t e = at + 1; e < start[k + 1]; e++) {
 			sum_to[rows[e]] += to_k * chain->share_to_row[e];
 			sum_from[rows[e]] += chain->from_row[e] * from_k;
 		}
-		wait_for_row(chain, k);
+		sparse_columns_wait(&chain->columns, k);
 	}
 	double away = ground;
 	for (size_t e = start[column]; e < start[column + 1]; e++)
@@ -150,8 +132,8 @@ static int factor_column(struct sparse_chain *chain, uint32_t column)
 		chain->from_row[e] = sum_from[rows[e]];
 		chain->share_to_row[e] = sum_to[rows[e]] / away;
 	}
-	chain->cursor[column] = start[column];
-	wait_for_row(chain, column);
+	chain->columns.cursor[column] = start[column];
+	sparse_columns_wait(&chain->columns, column);
 	return 0;
 }
 
@@ -161,7 +143,7 @@ int sparse_chain_factor(struct sparse_chain *chain, const double *probabilities)
 		chain->from_row[e] = chain->share_to_row[e] = 0;
 	for (uint32_t at = 0; at < chain->node_count; at++) {
 		chain->share_to_ground[at] = 0;
-		chain->first[at] = NONE;
+		chain->columns.first[at] = SPARSE_NO_COLUMN;
 	}
 	double *const of_way[] = { [WAY_FROM_ROW] = chain->from_row,
 				   [WAY_TO_ROW] = chain->share_to_row,

@@ -29,8 +29,6 @@ struct sparse_chain {
 	double *away;		 /* by position: to others not yet eliminated, and the ground */
 	double *share_to_ground; /* of that */
 	double *sum_from, *sum_to, *solution;
-	uint32_t *next, *first; /* columns that wait for a row */
-	size_t *cursor;		/* the entry at which a column goes on */
 
 	size_t *place_of_edge;
 	uint8_t *way_of_edge;

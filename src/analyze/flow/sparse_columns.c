@@ -10,6 +10,9 @@ void sparse_columns_release(struct sparse_columns *columns)
 	sparse_order_release(&columns->order);
 	free(columns->position_of);
 	free(columns->rows);
+	free(columns->first);
+	free(columns->next);
+	free(columns->cursor);
 	*columns = (struct sparse_columns){ 0 };
 }
 
@@ -28,7 +31,10 @@ static int reserve(struct sparse_columns *columns)
 {
 	size_t nodes = columns->node_count + (size_t)1, entries = columns->entry_count + 1;
 	if (nodes > columns->node_capacity) {
-		if (sparse_grow(&columns->position_of, nodes, sizeof(*columns->position_of)) < 0)
+		if (sparse_grow(&columns->position_of, nodes, sizeof(*columns->position_of)) < 0 ||
+		    sparse_grow(&columns->first, nodes, sizeof(*columns->first)) < 0 ||
+		    sparse_grow(&columns->next, nodes, sizeof(*columns->next)) < 0 ||
+		    sparse_grow(&columns->cursor, nodes, sizeof(*columns->cursor)) < 0)
 			return -ENOMEM;
 		columns->node_capacity = nodes;
 	}
@@ -48,8 +54,8 @@ static int sort_rows(struct sparse_columns *columns)
 	uint32_t count = columns->node_count;
 	uint32_t *column_of = malloc((columns->entry_count + 1) * sizeof(*column_of));
 	size_t *fill = calloc((size_t)count + 2, sizeof(*fill));
-	size_t *cursor = malloc(((size_t)count + 1) * sizeof(*cursor));
-	int ret = column_of && fill && cursor ? 0 : -ENOMEM;
+	size_t *cursor = columns->cursor;
+	int ret = column_of && fill ? 0 : -ENOMEM;
 	if (ret == 0) {
 		for (size_t e = 0; e < columns->entry_count; e++)
 			fill[columns->position_of[entries[e]] + 2]++;
@@ -65,7 +71,6 @@ static int sort_rows(struct sparse_columns *columns)
 	}
 	free(column_of);
 	free(fill);
-	free(cursor);
 	return ret;
 }
 

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE UINT32_MAX
-
 void sparse_ldl_release(struct sparse_ldl *ldl)
 {
 	sparse_columns_release(&ldl->columns);
@@ -20,9 +18,6 @@ void sparse_ldl_release(struct sparse_ldl *ldl)
 	free(ldl->near);
 	free(ldl->solution);
 	free(ldl->loose);
-	free(ldl->next);
-	free(ldl->first);
-	free(ldl->cursor);
 	free(ldl->place_of_edge);
 	free(ldl->edges);
 	*ldl = (struct sparse_ldl){ 0 };
@@ -38,10 +33,7 @@ static int reserve_nodes(struct sparse_ldl *ldl, size_t count)
 	    sparse_grow(&ldl->scratch, count, sizeof(*ldl->scratch)) < 0 ||
 	    sparse_grow(&ldl->near, count, sizeof(*ldl->near)) < 0 ||
 	    sparse_grow(&ldl->solution, count, sizeof(*ldl->solution)) < 0 ||
-	    sparse_grow(&ldl->loose, count, sizeof(*ldl->loose)) < 0 ||
-	    sparse_grow(&ldl->next, count, sizeof(*ldl->next)) < 0 ||
-	    sparse_grow(&ldl->first, count, sizeof(*ldl->first)) < 0 ||
-	    sparse_grow(&ldl->cursor, count, sizeof(*ldl->cursor)) < 0)
+	    sparse_grow(&ldl->loose, count, sizeof(*ldl->loose)) < 0)
 		return -ENOMEM;
 	ldl->node_capacity = count;
 	return 0;
@@ -104,16 +96,6 @@ static bool to_ground(const struct sparse_edge *edge)
 	return edge->a == SPARSE_GROUND || edge->b == SPARSE_GROUND;
 }
 
-/* Lets a column wait for the row of its entry at the cursor. */
-static void wait_for_row(struct sparse_ldl *ldl, uint32_t column)
-{
-	if (ldl->cursor[column] == ldl->columns.start[column + 1])
-		return;
-	uint32_t row = ldl->columns.rows[ldl->cursor[column]];
-	ldl->next[column] = ldl->first[row];
-	ldl->first[row] = column;
-}
-
 /*
  * Eliminating node k adds w_ik w_jk / d_k to the conductance between i and j, and
  * w_ik g_k / d_k to that between i and the ground; L_ik = w_ik / d_k. Each column
@@ -126,15 +108,15 @@ static int factor_column(struct sparse_ldl *ldl, uint32_t column)
 	double *sum = ldl->scratch;
 	for (size_t e = start[column]; e < start[column + 1]; e++)
 		sum[rows[e]] = ldl->factor[e];
-	for (uint32_t k = ldl->first[column], after; k != NONE; k = after) {
-		after = ldl->next[k];
-		size_t at = ldl->cursor[k]++;
+	for (uint32_t k = ldl->columns.first[column], after; k != SPARSE_NO_COLUMN; k = after) {
+		after = ldl->columns.next[k];
+		size_t at = ldl->columns.cursor[k]++;
 		double share = ldl->factor[at];
 		double passed = share * ldl->pivot[k];
 		ldl->to_ground[column] += share * ldl->to_ground[k];
 		for (size_t e = at + 1; e < start[k + 1]; e++)
 			sum[rows[e]] += ldl->factor[e] * passed;
-		wait_for_row(ldl, k);
+		sparse_columns_wait(&ldl->columns, k);
 	}
 	double pivot = ldl->to_ground[column];
 	for (size_t e = start[column]; e < start[column + 1]; e++)
@@ -145,8 +127,8 @@ static int factor_column(struct sparse_ldl *ldl, uint32_t column)
 	ldl->pivot[column] = pivot;
 	for (size_t e = start[column]; e < start[column + 1]; e++)
 		ldl->factor[e] = pivot > 0 ? sum[rows[e]] / pivot : 0;
-	ldl->cursor[column] = start[column];
-	wait_for_row(ldl, column);
+	ldl->columns.cursor[column] = start[column];
+	sparse_columns_wait(&ldl->columns, column);
 	return 0;
 }
 
@@ -157,7 +139,7 @@ int sparse_ldl_factor(struct sparse_ldl *ldl, const double *weights)
 		ldl->factor[e] = 0;
 	for (uint32_t at = 0; at < ldl->node_count; at++) {
 		ldl->to_ground[at] = 0;
-		ldl->first[at] = NONE;
+		ldl->columns.first[at] = SPARSE_NO_COLUMN;
 	}
 	for (size_t i = 0; i < ldl->edge_count; i++) {
 		double *to = to_ground(&ldl->edges[i]) ? ldl->to_ground : ldl->factor;

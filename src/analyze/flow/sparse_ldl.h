@@ -42,8 +42,6 @@ struct sparse_ldl {
 	double *pivot, *to_ground, *ground_resistance;
 	double *scratch, *near, *solution;
 	bool *loose;
-	uint32_t *next, *first; /* columns that wait for a row */
-	size_t *cursor;		/* the entry at which a column goes on */
 
 	size_t *place_of_edge; /* entry of L; of edges to ground the position */
 	struct sparse_edge *edges;

@@ -86,7 +86,7 @@ static void the_copy_loop_of_the_paper(void **state)
 	for (size_t i = 0; i < COUNT_OF(samples); i++)
 		append(&code, samples[i][1], samples[i][0], NOTHING);
 	struct flow_clusters result = estimate(&code);
-	assert_int_equal(result.kind, FLOW_POINTS_CLUSTER);
+	assert_int_equal(result.kind, FLOW_CLUSTERS_LOWEST);
 	assert_int_equal(result.points, 8);
 	assert_int_equal(result.in_cluster, 5);
 	assert_near(result.executions, 1549, 1e-12);
@@ -128,23 +128,23 @@ static void few_samples_are_summed_up(void **state)
 {
 	(void)state;
 	/* 3 points: from 60 samples on they are chosen among; 30 points: from 400 */
-	assert_int_equal(ESTIMATE(15, 15, 29).kind, FLOW_POINTS_SUM);
+	assert_int_equal(ESTIMATE(15, 15, 29).kind, FLOW_CLUSTERS_SUM);
 	assert_near(ESTIMATE(15, 15, 29).executions, 59.0 / 3, 1e-12);
 	assert_near(ESTIMATE(15, 15, 29).standard_error, sqrt(59) / 3, 1e-12);
-	assert_int_equal(ESTIMATE(15, 15, 30).kind, FLOW_POINTS_CLUSTER);
+	assert_int_equal(ESTIMATE(15, 15, 30).kind, FLOW_CLUSTERS_LOWEST);
 	double many[30];
 	for (int i = 0; i < 30; i++)
 		many[i] = 13;
-	assert_int_equal(estimate_of(many, 30).kind, FLOW_POINTS_SUM);
+	assert_int_equal(estimate_of(many, 30).kind, FLOW_CLUSTERS_SUM);
 	many[0] += 10;
-	assert_int_equal(estimate_of(many, 30).kind, FLOW_POINTS_CLUSTER);
+	assert_int_equal(estimate_of(many, 30).kind, FLOW_CLUSTERS_LOWEST);
 }
 
 static void no_samples_are_not_unknown_and_no_cycles_are(void **state)
 {
 	(void)state;
 	struct flow_clusters result = ESTIMATE(0, 0);
-	assert_int_equal(result.kind, FLOW_POINTS_SUM);
+	assert_int_equal(result.kind, FLOW_CLUSTERS_SUM);
 	assert_true(result.executions == 0 && result.standard_error == 0.5);
 
 	/* samples where no cycles are expected make no cluster of the points that have none */
@@ -153,7 +153,7 @@ static void no_samples_are_not_unknown_and_no_cycles_are(void **state)
 	append(&code, 1, 0, NOTHING);
 	append(&code, 1, 0, NOTHING);
 	append(&code, 0, 500, NOTHING);
-	assert_int_equal(estimate(&code).kind, FLOW_POINTS_SUM);
+	assert_int_equal(estimate(&code).kind, FLOW_CLUSTERS_SUM);
 	assert_near(estimate(&code).executions, 250, 1e-12);
 
 	struct flow_clusters out[3];
@@ -162,7 +162,7 @@ static void no_samples_are_not_unknown_and_no_cycles_are(void **state)
 	append(&code, 0, 500, NOTHING);
 	assert_int_equal(flow_clusters_estimate(&code.code, code.samples, out), 0);
 	for (int class = 0; class < 3; class ++) {
-		assert_int_equal(out[class].kind, FLOW_POINTS_NONE);
+		assert_int_equal(out[class].kind, FLOW_CLUSTERS_UNKNOWN);
 		assert_true(isnan(out[class].executions) && isnan(out[class].standard_error));
 	}
 	assert_true(out[1].samples == 500 && out[0].samples == 0);
@@ -178,7 +178,7 @@ static void a_cluster_needs_a_quarter_of_the_points(void **state)
 	/* of two points the lower alone will do, of three it will not */
 	assert_near(ESTIMATE(1000, 5000).executions, 1000, 1e-12);
 	assert_int_equal(ESTIMATE(1000, 5000).in_cluster, 1);
-	assert_int_equal(ESTIMATE(1000, 5000, 25000).kind, FLOW_POINTS_SUM);
+	assert_int_equal(ESTIMATE(1000, 5000, 25000).kind, FLOW_CLUSTERS_SUM);
 }
 
 static void chance_widens_a_cluster(void **state)
@@ -186,9 +186,9 @@ static void chance_widens_a_cluster(void **state)
 	(void)state;
 	/* to 1 + 3/sqrt(25) = 1.6 times 25, but not beyond; with more samples to 1.5 times */
 	assert_int_equal(ESTIMATE(25, 40, 400).in_cluster, 2);
-	assert_int_equal(ESTIMATE(25, 41, 400).kind, FLOW_POINTS_SUM);
+	assert_int_equal(ESTIMATE(25, 41, 400).kind, FLOW_CLUSTERS_SUM);
 	assert_int_equal(ESTIMATE(2500, 3750, 40000).in_cluster, 2);
-	assert_int_equal(ESTIMATE(2500, 3751, 40000).kind, FLOW_POINTS_SUM);
+	assert_int_equal(ESTIMATE(2500, 3751, 40000).kind, FLOW_CLUSTERS_SUM);
 }
 
 static void no_stall_is_longer_than_400_cycles(void **state)
@@ -358,9 +358,9 @@ static void the_rules_hold_for_random_code(void **state)
 				assert_true(isnan(out[class].executions));
 			else
 				assert_near(out[class].executions, expected, 1e-11);
-			none += out[class].kind == FLOW_POINTS_NONE;
-			sums += out[class].kind == FLOW_POINTS_SUM;
-			clusters += out[class].kind == FLOW_POINTS_CLUSTER;
+			none += out[class].kind == FLOW_CLUSTERS_UNKNOWN;
+			sums += out[class].kind == FLOW_CLUSTERS_SUM;
+			clusters += out[class].kind == FLOW_CLUSTERS_LOWEST;
 		}
 	}
 	assert_true(clusters > 1000 && sums > 1000 && none > 100);
@@ -374,7 +374,7 @@ struct tally {
 
 static void count(struct tally *tally, struct flow_clusters result, double truth)
 {
-	if (result.kind != FLOW_POINTS_CLUSTER)
+	if (result.kind != FLOW_CLUSTERS_LOWEST)
 		return;
 	double off = fabs(result.executions - truth);
 	tally->clusters++;

@@ -97,7 +97,8 @@ static int read_content(struct load *load)
 	return 0;
 }
 
-/* Nothing here reads them; others who join rows of many files by them must not be misled. */
+/* Compares the stable hashes in a dictionary with its rows. culprit does not use those in the file,
+ * but a column store joins rows of many files by them. */
 static int check_stable_hashes_of(struct load *load, enum profile_table which)
 {
 	const char *name = profile_table_name(which);

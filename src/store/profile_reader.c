@@ -64,7 +64,7 @@ static int load_relation(struct load *load, const struct relation *relation)
 						   : load_chunk_rows(load, relation);
 }
 
-/* Dictionaries in the order in which they refer to each other, then the rest. */
+/* Reads the dictionaries in the order in which they refer to each other, then all other tables. */
 static int read_content(struct load *load)
 {
 	for (int i = 0; i < PROFILE_DICTIONARIES; i++) {
@@ -150,7 +150,7 @@ uint64_t profile_unpacked_bytes(const struct profile *profile)
 	return total;
 }
 
-/* What comes before any table is looked at. */
+/* Makes the profile and reads schema and declarations, before any other table. */
 static int begin_load(struct load *load)
 {
 	const struct profile_reader_options *options = load->options;

@@ -28,8 +28,8 @@ static bool needs_quotes(const struct buffer *text)
 	return text->size == 0 || text->data[0] == ' ' || text->data[text->size - 1] == ' ';
 }
 
-/* Spreadsheets take a cell that begins so for a formula, or for the mark that it is none; those of
- * East Asia its wide forms, too. */
+/* Whether a spreadsheet would run the cell as a formula, or drop a "'" in front, which marks text.
+ * East Asian ones accept wide forms of these characters too. */
 static bool begins_formula(struct span text)
 {
 	static const char *const wide[] = { "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d",
@@ -43,8 +43,8 @@ static bool begins_formula(struct span text)
 	return false;
 }
 
-/* Where decimals have a comma, the frames of a stack become cells of their own: each is taken for
- * the beginning of one. */
+/* Appends text in which no cell is a formula: a "'" comes before it. Where decimals have a comma,
+ * spreadsheets split cells at ';', so each frame of a stack counts as the beginning of a cell. */
 static void append_harmless(struct buffer *cell, struct span text)
 {
 	const char *bytes = text.data;

@@ -94,7 +94,8 @@ static inline uint64_t optional_of(uint64_t value)
  * periods are two rows of one name; reports add them up by name.
  */
 enum period_policy { PERIOD_NONE, PERIOD_FIXED, PERIOD_RANDOM, PERIOD_FREQUENCY };
-/* The last two are of edges and ranges alone: evidence of where control went, no full count. */
+/* The last two are of edges and ranges alone: they show where control went, but do not count all of
+ * it. */
 enum event_origin {
 	ORIGIN_MEASURED,
 	ORIGIN_IMPORTED,
@@ -281,9 +282,9 @@ int profile_add_stack(struct profile *profile, uint32_t event, uint32_t context,
 int profile_add_counter(struct profile *profile, uint32_t event, uint32_t context,
 			const struct cell *cell);
 /*
- * A jump, call or return taken `count` times; context may be 0. The addresses or names of both
- * frames count, their kinds do not. Interpreted and stepped ones have the branch not taken too: an
- * edge from the conditional branch to the instruction behind it.
+ * A jump, call or return taken `count` times; context may be 0. Addresses or names of both frames
+ * are part of the key, their kinds are not. Interpreted and stepped edges include branches not
+ * taken: from the conditional branch to the instruction behind it.
  */
 int profile_add_edge(struct profile *profile, uint32_t event, uint32_t context, uint64_t origin,
 		     const struct profile_frame *from, const struct profile_frame *to,

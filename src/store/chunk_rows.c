@@ -38,6 +38,7 @@ struct order {
 	uint64_t last[TABLE_MAX_COLUMNS];
 };
 
+/* Whether these keys come after all before. */
 static bool rises(struct order *order, const uint64_t *keys, size_t count)
 {
 	if (order->broken)

@@ -23,7 +23,7 @@ struct file_source {
 	char *name;		/* for messages: the path that was opened, maybe "x.open" */
 	uint64_t file_bytes;	/* with the part of its log that counts */
 	uint64_t content_bytes; /* of these, in pages that are not empty: holes allow no memory */
-	uint64_t granted;	/* private: bytes of the file that the budget was told of */
+	uint64_t granted;	/* private: bytes of the file that the budget has counted */
 	bool is_open_epoch, being_written;
 	bool no_links; /* the caller's, before opening: the path's last part may be no link */
 	/* Set by file_source_open_damaged(). */
@@ -31,8 +31,8 @@ struct file_source {
 	void *fault_context;
 };
 
-/* Opens `path`, or `path`.open when only that is there, into a zeroed *source. 0, or errors as
- * profile_file_read(). */
+/* Opens `path`, or `path`.open when only that is there. *source is zeroed before, but for no_links.
+ * 0, or errors as profile_file_read(). */
 int file_source_open(struct file_source *source, const char *path, struct error *err);
 /*
  * As file_source_open(), but goes on with a file that is shorter or longer than

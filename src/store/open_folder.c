@@ -86,8 +86,8 @@ static void remove_stale(int parent, const char *name)
 
 /* ---- making */
 
-/* The mode of the folder by that of its files: who may read the files may search the folder. The
- * set-group-id bit that the parent gave stays. */
+/* The mode of the folder by that of its files: those who may read the files may search the folder.
+ * The set-group-id bit that the parent gave stays. */
 static mode_t folder_mode(const struct stat *made, mode_t mode)
 {
 	return (made->st_mode & S_ISGID) | 0700 | (mode & 0055) | ((mode & 0044) >> 2);

@@ -18,7 +18,8 @@ struct error;
 
 /* Whether these are the first bytes of a profile: false below PROFILE_HEADER_BYTES. */
 bool profile_header_is_ours(const void *bytes, size_t size);
-/* `bytes` is the beginning of the file: the more of it, the better what else it is can be told. */
+/* Whether a file that begins with `bytes` is a profile that is read here. Other kinds of files are
+ * named in *err, best from 512 bytes on. */
 int profile_header_check(const uint8_t *bytes, size_t size, const char *name, struct error *err);
 
 /* The others take a whole header, which profile_header_check() accepted. */

@@ -64,7 +64,7 @@ static int load_relation(struct load *load, const struct relation *relation)
 						   : load_chunk_rows(load, relation);
 }
 
-/* Dictionaries in the order in which they refer to each other, then the rest. */
+/* Reads the dictionaries in the order in which they refer to each other, then all other tables. */
 static int read_content(struct load *load)
 {
 	for (int i = 0; i < PROFILE_DICTIONARIES; i++) {
@@ -97,7 +97,8 @@ static int read_content(struct load *load)
 	return 0;
 }
 
-/* Nothing here reads them; others who join rows of many files by them must not be misled. */
+/* Compares the stable hashes in a dictionary with its rows. culprit does not use those in the file,
+ * but a column store joins rows of many files by them. */
 static int check_stable_hashes_of(struct load *load, enum profile_table which)
 {
 	const char *name = profile_table_name(which);
@@ -149,7 +150,7 @@ uint64_t profile_unpacked_bytes(const struct profile *profile)
 	return total;
 }
 
-/* What comes before any table is looked at. */
+/* Makes the profile and reads schema and declarations, before any other table. */
 static int begin_load(struct load *load)
 {
 	const struct profile_reader_options *options = load->options;

@@ -33,8 +33,8 @@ struct relation {
 	char name[TABLE_NAME_SIZE];
 	struct column columns[TABLE_MAX_COLUMNS];
 	size_t column_count;
-	struct table *table;
-	size_t slots[TABLE_MAX_COLUMNS];
+	struct table *table;		 /* ours: from load_place_relation() on, as the next */
+	size_t slots[TABLE_MAX_COLUMNS]; /* in `table`, among its keys or its values */
 };
 
 /* A row of the table "chunk", without its data. */
@@ -79,14 +79,22 @@ static inline const struct table *load_target(const struct load *load, enum colu
 int load_out_of_memory(struct load *load);
 /* A fault that reading may survive: 0 to go on, or a negative errno value. */
 __attribute__((format(printf, 2, 3))) int load_fault(struct load *load, const char *format, ...);
-/* What SQLite said. While salvaging, a damaged table ends where it is damaged. */
+/* The fault that an SQLite result code stands for, at `where`. While salvaging, a damaged table
+ * ends where it is damaged: 0. Else a negative errno value. */
 int load_sqlite_fault(struct load *load, int code, const char *where);
 
 /* ---- profile_schema.c, in the order of their use */
+
+/* The schema has our tables and nothing else; keeps the statements of those that depend on
+ * declarations in load->row_schemas. */
 int load_schema(struct load *load);
+/* Fills load->relations from the table "relation". */
 int load_relations(struct load *load);
+/* The statements in load->row_schemas are those that the declarations make. */
 int load_row_schemas(struct load *load);
+/* The seal is that of all rows. Rowids rise, and all rows together fit in the file. */
 int load_check_seal(struct load *load);
+/* Makes our table for a relation: known columns first, the file's others behind. */
 int load_place_relation(struct load *load, struct relation *relation);
 const struct relation *load_find_relation(const struct load *load, const char *name); /* or NULL */
 

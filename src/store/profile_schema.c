@@ -159,7 +159,6 @@ const struct relation *load_find_relation(const struct load *load, const char *n
 	return NULL;
 }
 
-/* The CREATE statements of the row tables must be what their declarations make. */
 int load_row_schemas(struct load *load)
 {
 	for (size_t i = 0; i < ROW_TABLES; i++) {
@@ -180,7 +179,6 @@ int load_row_schemas(struct load *load)
 	return 0;
 }
 
-/* Makes our table for a relation: known columns first, the file's others behind. */
 int load_place_relation(struct load *load, struct relation *relation)
 {
 	if (!profile_find_table(load->profile, relation->name))

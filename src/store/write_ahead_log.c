@@ -85,7 +85,8 @@ static int read_header(struct log *log)
 	return sound ? 0 : NO_MORE_BYTES;
 }
 
-/* 0 with the next frame and its page at `frame`; NO_MORE_BYTES where the log ends. */
+/* Reads the next frame and its page to `frame`: 0; NO_MORE_BYTES where the log ends; or a negative
+ * errno value. */
 static int read_frame(struct log *log, uint8_t *frame)
 {
 	size_t size = FRAME_BYTES + log->page_bytes;
@@ -103,7 +104,8 @@ static int read_frame(struct log *log, uint8_t *frame)
 	return 0;
 }
 
-/* A page that is new was written: there cannot be more of them than frames. */
+/* Copies the pending frames into `pages`, which has `count` pages afterwards: -EBADMSG when that is
+ * more than the `known` ones and a new one for each frame. */
 static int commit(struct log *log, struct buffer *pages, uint64_t count, uint64_t known)
 {
 	if (count > known + log->frames)
@@ -129,7 +131,8 @@ static int commit(struct log *log, struct buffer *pages, uint64_t count, uint64_
 	return 0;
 }
 
-/* The frames that were read are of one log, not of two that followed each other. */
+/* 0 when the header is still the one that was read first, so that all frames are of one log;
+ * -EAGAIN when another log began meanwhile; or another negative errno value. */
 static int check_header_again(const struct log *log)
 {
 	uint8_t header[HEADER_BYTES];

@@ -234,3 +234,8 @@ int perf_data_values(struct perf_data *data, uint32_t event, uint32_t context,
 /* perf_data_result.c: everything as a profile, which the caller frees; reports what was counted. 0,
  * -ENODATA (no samples), or an importer's error. */
 int perf_data_result(struct perf_data *data, struct profile **out, struct error *err);
+
+/* perf_data_remarks.c: reports what was counted while reading. */
+void perf_data_report(const struct perf_data *data, const struct profile *profile);
+/* " of Intel PT", for what wrote a trace; "" when that is not known. */
+const char *perf_data_trace_words(enum perf_trace trace);

@@ -10,7 +10,7 @@
 
 #define PAGE_SHIFT	12
 #define PAGE_LOADS_MOST 4096u
-#define PAGES_MOST	256u /* of one function; larger ones are looked at for every address */
+#define PAGES_MOST	256u /* of one function; larger ones are compared at every look-up */
 #define PAGES_WIDE	4u   /* more of them are looked through within a limit */
 #define ADDRESS_BITS	48
 #define ADDRESS_MASK	((UINT64_C(1) << ADDRESS_BITS) - 1)
@@ -18,7 +18,7 @@
 #define TAG_MASK	UINT64_C(0x7fff)
 #define PAGE_COST	128u /* bytes that a function takes in each page, about */
 #define PAGE_FEW	4u   /* functions of a page that need no memory of their own */
-#define ADD_WORK	64u  /* in looks: what every function takes */
+#define ADD_WORK	64u  /* in comparisons: what adding any function takes */
 #define PAGE_WORK	64u  /* and each page of it, which may be a new one */
 #define NAME_WORK	32u  /* bytes of names that are compared, for a look */
 
@@ -114,7 +114,7 @@ static struct candidates candidates_at(const struct jit_timeline *timeline, uint
 				    { page ? page->count : 0, timeline->large_count } };
 }
 
-/* What a newcomer meets where it is loaded. */
+/* What is already at the addresses of a function that is added. */
 struct meeting {
 	const struct jit_loaded *same; /* the latest load of this very code */
 	const struct jit_loaded *latest;
@@ -162,7 +162,8 @@ static uint64_t meet_all(const struct jit_timeline *timeline, const struct jit_l
 	return looks;
 }
 
-/* A page that is written for ever must not become slower for ever: its oldest quarter goes. */
+/* A page that code is loaded into again and again must not become ever slower: when its list is
+ * full the oldest quarter is dropped. */
 static void forget_oldest(struct page *page)
 {
 	uint32_t gone = page->count / 4;
@@ -170,7 +171,7 @@ static void forget_oldest(struct page *page)
 	memmove(page->list, page->list + gone, page->count * sizeof(page->list[0]));
 }
 
-/* Into the lists of the pages that it touches. */
+/* Adds it to the lists of the pages that it touches. */
 static int put_into_pages(struct jit_timeline *timeline, const struct jit_loaded *loaded,
 			  uint32_t position)
 {
@@ -210,7 +211,7 @@ static bool has_looked_enough(const struct jit_timeline *timeline, const struct 
 			       : timeline->narrow_looks >= JIT_TIMELINE_MOST_NARROW_LOOKS;
 }
 
-/* What any function takes, wherever it is: its pages are looked for, and may be made. */
+/* The work of adding a function apart from comparisons: finding its pages, or making them. */
 static uint64_t work_of(const struct jit_loaded *loaded)
 {
 	uint64_t pages = page_count(loaded);
@@ -243,7 +244,7 @@ static int append(struct jit_timeline *timeline, const struct jit_loaded *loaded
 	timeline->unordered |= added.time_ns < timeline->latest_ns;
 	timeline->latest_ns = added.time_ns;
 	timeline->kept_bytes += cost_bytes;
-	/* Half of it in the lists, when memory is out, does no harm. */
+	/* When memory runs out it may be in some of the lists alone, which does no harm. */
 	return put_into_pages(timeline, &added, (uint32_t)timeline->count++);
 }
 
@@ -289,8 +290,8 @@ static bool is_nearer(const struct jit_loaded *candidate, const struct jit_loade
 			    (candidate->time_ns == best->time_ns && candidate > best));
 }
 
-/* The newest first: where all came in the order of their times, the first that is in force then is
- * it. */
+/* Looks at the newest first: where all were added in the order of their times, the first one that
+ * was loaded by then is the latest. */
 static const struct jit_loaded *find(const struct jit_timeline *timeline, uint64_t address,
 				     uint64_t time_ns, uint64_t *looks)
 {
@@ -344,7 +345,7 @@ uint64_t jit_timeline_bytes(const struct jit_timeline *timeline)
 	       (timeline->capacity - timeline->count) * sizeof(*timeline->list);
 }
 
-/* Marks what stays of those that are sampled, or not, newest first. */
+/* Marks which functions stay, of those that are sampled or of the others, the newest first. */
 static void choose(const struct jit_timeline *timeline, bool sampled, uint64_t *left_bytes,
 		   bool *stays)
 {

@@ -115,40 +115,43 @@ static struct candidates candidates_at(const struct jit_timeline *timeline, uint
 }
 
 /* What is already at the addresses of a function that is added. */
-struct meeting {
-	const struct jit_loaded *same; /* the latest load of this very code */
-	const struct jit_loaded *latest;
+struct overlapped {
+	const struct jit_loaded *same;	 /* the latest load of this very code, or NULL */
+	const struct jit_loaded *latest; /* of any code, or NULL */
 	bool any;
 	uint64_t compared_bytes; /* of names */
 };
 
-static void meet(const struct jit_loaded *loaded, const struct jit_loaded *other, uint64_t *tag,
-		 struct meeting *meeting)
+/* Notes `other` where it overlaps. *tag, the top 16 bits of a vaddr for the case that the function
+ * is not the first at its addresses, moves on when `other` has it. */
+static void compare_with(const struct jit_loaded *loaded, const struct jit_loaded *other,
+			 uint64_t *tag, struct overlapped *overlapped)
 {
 	if (!overlap(loaded, other))
 		return;
-	meeting->any = true;
-	if (!meeting->latest || other >= meeting->latest)
-		meeting->latest = other;
-	if (same_place(loaded, other) && (!meeting->same || other >= meeting->same)) {
-		meeting->compared_bytes += loaded->name.size;
+	overlapped->any = true;
+	if (!overlapped->latest || other >= overlapped->latest)
+		overlapped->latest = other;
+	if (same_place(loaded, other) && (!overlapped->same || other >= overlapped->same)) {
+		overlapped->compared_bytes += loaded->name.size;
 		if (span_equal(loaded->name, other->name))
-			meeting->same = other;
+			overlapped->same = other;
 	}
-	/* Another one of this hash at these addresses: the next hash is free, or its next. */
+	/* Another function here has this tag: try the next one. */
 	if (other->vaddr >> ADDRESS_BITS == *tag)
 		*tag = TAG_TOP | ((*tag + 1) & TAG_MASK);
 }
 
-/* How many functions were looked at. */
-static uint64_t meet_all(const struct jit_timeline *timeline, const struct jit_loaded *loaded,
-			 uint64_t *tag, struct meeting *meeting)
+/* Compares it with all functions at its addresses. Returns how many there were. */
+static uint64_t compare_with_all(const struct jit_timeline *timeline,
+				 const struct jit_loaded *loaded, uint64_t *tag,
+				 struct overlapped *overlapped)
 {
 	uint64_t looks = 0;
-	*meeting = (struct meeting){ 0 };
+	*overlapped = (struct overlapped){ 0 };
 	if (page_count(loaded) > PAGES_MOST) {
 		for (size_t i = 0; i < timeline->count; i++)
-			meet(loaded, &timeline->list[i], tag, meeting);
+			compare_with(loaded, &timeline->list[i], tag, overlapped);
 		return timeline->count;
 	}
 	for (uint64_t i = 0; i < page_count(loaded); i++) {
@@ -157,7 +160,8 @@ static uint64_t meet_all(const struct jit_timeline *timeline, const struct jit_l
 		looks += found.counts[0] + found.counts[1];
 		for (int j = 0; j < 2; j++)
 			for (size_t k = 0; k < found.counts[j]; k++)
-				meet(loaded, &timeline->list[found.lists[j][k]], tag, meeting);
+				compare_with(loaded, &timeline->list[found.lists[j][k]], tag,
+					     overlapped);
 	}
 	return looks;
 }
@@ -262,17 +266,17 @@ int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loa
 		TAG_TOP |
 		((hash_bytes_stable(loaded->name.data, loaded->name.size) + loaded->size_bytes) &
 		 TAG_MASK);
-	struct meeting meeting;
-	uint64_t looks = meet_all(timeline, loaded, &tag, &meeting);
+	struct overlapped overlapped;
+	uint64_t looks = compare_with_all(timeline, loaded, &tag, &overlapped);
 	*(is_wide(loaded) ? &timeline->looks : &timeline->narrow_looks) += looks;
-	timeline->work += looks + meeting.compared_bytes / NAME_WORK;
-	if (meeting.same && meeting.same == meeting.latest)
+	timeline->work += looks + overlapped.compared_bytes / NAME_WORK;
+	if (overlapped.same && overlapped.same == overlapped.latest)
 		return 0;
 	struct jit_loaded added = *loaded;
 	added.sampled = false;
-	added.vaddr = meeting.same  ? meeting.same->vaddr
-		      : meeting.any ? tag << ADDRESS_BITS | (loaded->address & ADDRESS_MASK)
-				    : loaded->address;
+	added.vaddr = overlapped.same  ? overlapped.same->vaddr
+		      : overlapped.any ? tag << ADDRESS_BITS | (loaded->address & ADDRESS_MASK)
+				       : loaded->address;
 	return append(timeline, &added, cost_bytes);
 }
 

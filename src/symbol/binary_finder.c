@@ -45,7 +45,7 @@ int binary_finder_new(struct reader *reader, const struct binary_finder_options 
 	finder->reader = reader;
 	known_files_init(&finder->known, reader);
 	finder->options = *options;
-	/* the reader's helpers stand in another folder than we */
+	/* the reader's helpers have another working directory */
 	finder->symfs = options->symfs ? realpath(options->symfs, NULL) : NULL;
 	struct stat folder;
 	finder->symfs_owner =
@@ -99,9 +99,9 @@ static bool can_be_compared(const struct binary_wanted *wanted)
 	return wanted->hash.size || without_zeros(wanted->build_id.data, wanted->build_id.size) > 0;
 }
 
-/* Whose files are taken. */
+/* Which files may be used. */
 enum choice {
-	TAKE_NAMED,   /* somebody named the folder: anybody's */
+	TAKE_NAMED,   /* any: the user named the folder */
 	TAKE_TRUSTED, /* those that only root and we can write */
 	TAKE_ANY,     /* others too, where that does no harm */
 };
@@ -141,7 +141,7 @@ static int open_candidate(struct binary_finder *finder, const char *path, struct
 	if (reader_open_below(finder->reader, finder->symfs, path + size, file, NULL) == 0)
 		return 0;
 	if (strstr(path + size, "/../"))
-		return -EXDEV; /* the recording's own way out, not the folder's */
+		return -EXDEV; /* the recorded path itself leads out of the folder */
 	return reader_open_path(finder->reader, 0, path, OWNER_PUBLIC, file, NULL);
 }
 
@@ -301,7 +301,7 @@ static int open_below_symfs(struct binary_finder *finder, const struct binary_wa
 	return take_listed(finder, wanted, found);
 }
 
-/* The very file that was mapped, which is still there. */
+/* Takes the very file that was mapped, by its inode, when it is still there. */
 static bool take_same_inode(struct binary_finder *finder, const struct binary_wanted *wanted,
 			    struct binary_found *found)
 {

@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/sum.h"
 
-/* Compilers' unpack to 3 to 6 times as much, and texts that repeat to 12. Line tables of a byte a
- * row take a hundred times as much once more when they are read. */
-#define FREE_BYTES (UINT64_C(8) << 20) /* whatever they are packed to */
+/* Sections of compilers unpack to 3 to 6 times their size, repeating texts to 12 times. Line tables
+ * of one byte a row take a hundred times as much again when they are read. */
+#define FREE_BYTES (UINT64_C(8) << 20) /* allowed however few bytes they are packed to */
 #define MOST_TIMES 32
 
 struct claims {

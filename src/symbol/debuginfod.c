@@ -22,7 +22,7 @@ typedef int (*find_function)(void *client, const unsigned char *build_id, int bu
 typedef int (*progress_function)(void *client, long done, long all);
 typedef void (*set_progress_function)(void *client, progress_function progress);
 
-/* What the library takes from the environment, and where the user says nothing, from here: by
+/* Limits that the library reads from the environment, and their values where the user sets none: by
  * itself it lets servers send as much as they like for as long as they like. */
 static const struct {
 	const char *name, *value;
@@ -40,14 +40,14 @@ struct debuginfod {
 	uint64_t most_bytes;   /* of a file; 0: any number */
 	uint64_t most_ns;      /* of all downloads; 0: any time */
 	uint64_t spent_ns;
-	uint64_t began_ns; /* the one that runs */
+	uint64_t began_ns; /* of the download that runs */
 	int stopped;	   /* why we ended it: a negative errno */
 };
 
-/* Whose download runs, one at a time. Not every version of the library can tell go_on(). */
+/* Whose download runs, one at a time: not every version of the library passes go_on() a context. */
 static struct debuginfod *running;
 
-/* The library asks once a second, or more often. Other than 0: no more. */
+/* Called by the library at least once a second. Other than 0 ends the download. */
 static int go_on(void *client, long done, long all)
 {
 	(void)client;
@@ -62,7 +62,7 @@ static int go_on(void *client, long done, long all)
 	return running->stopped;
 }
 
-/* A number that the library would take, too; 0 for what it takes as none. */
+/* The number in a variable, as the library reads it; 0: no limit. */
 static uint64_t limit_of(const char *name)
 {
 	const char *text = getenv(name);

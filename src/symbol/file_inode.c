@@ -9,7 +9,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* As a mapping of it would be named. */
+/* How /proc/self/maps names the mapping that begins at `mapped`. */
 static bool find_mapped(const void *mapped, uint64_t *device, uint64_t *inode)
 {
 	char line[4608];

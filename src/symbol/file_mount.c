@@ -21,7 +21,7 @@
 #define TEXT_LIMIT (8u << 20) /* of a table of mounts */
 #define NO_MOUNT   0
 
-/* 0: not known. statx() tells it too, but not before Linux 5.8. */
+/* The ID of its mount; 0: not known. From fdinfo, since statx() has it only since Linux 5.8. */
 static uint64_t mount_of(int fd)
 {
 	char path[64];
@@ -97,8 +97,8 @@ bool file_mount_is_ours(int fd, pid_t pid)
 	return line_of_our_mount(fd, pid, &text) != NULL;
 }
 
-/* Of disks and of memory. A user namespace can mount those of memory alone; none waits for anybody
- * in close(). */
+/* File systems of disks and of memory. In a user namespace only those of memory can be mounted;
+ * none waits for anybody in close(). */
 static bool is_local(uint32_t type)
 {
 	static const uint32_t magics[] = {
@@ -136,8 +136,7 @@ static bool is_ours(const struct stat *info)
 	return info->st_uid == 0 || info->st_uid == geteuid();
 }
 
-/* Whether nobody but root and we can put something else in the place of it, or of a folder above.
- */
+/* Whether nobody but root and we can replace the folder, or one above it. */
 static bool lies_in_our_folders(int path_fd)
 {
 	char link[64], path[PATH_MAX];

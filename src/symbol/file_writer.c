@@ -25,14 +25,14 @@ static bool owners_are_believed(int fd, pid_t pid, const struct stat *info)
 	case CODA_SUPER_MAGIC:
 	case AFS_SUPER_MAGIC:
 		return false;
-	case OVERLAYFS_SUPER_MAGIC: /* it tells the owners of the files below it, on FUSE too */
+	case OVERLAYFS_SUPER_MAGIC: /* owners are those of the layers, which may be on FUSE */
 		return file_mount_is_ours(fd, pid);
 	case TMPFS_MAGIC: /* memory: the kernel itself keeps their owners */
 	case RAMFS_MAGIC:
 	case HUGETLBFS_MAGIC:
 		return true;
 	default:
-		/* Where root's programs get no rights, the system itself does not believe it. */
+		/* On a nosuid mount the system itself does not trust owners. */
 		return info->st_uid != 0 || !(system.f_flags & KERNEL_NO_SUID);
 	}
 }

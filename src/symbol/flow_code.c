@@ -9,8 +9,8 @@
 
 #include "image/elf_file.h"
 
-/* What registers hold by the instructions before, in the order of their addresses: AArch64 makes
- * an address of two. */
+/* Addresses that registers hold, as far as the instructions before, in address order, show: AArch64
+ * makes an address with two instructions. */
 struct pages {
 	uint64_t address[32]; /* ADRP, then ADD */
 	uint64_t slot[32];    /* where it was loaded from */
@@ -43,8 +43,9 @@ static int add_reference(struct reading *reading, uint64_t vaddr)
 	return vaddr_list_add(&reading->references->data, vaddr);
 }
 
-/* Programs that have their place write addresses of data as numbers of 4 bytes, in displacements
- * and immediates; the kernel's are negative. Which numbers are some, what stands there tells. */
+/* Code that is not position-independent has addresses of data as 4-byte numbers in displacements
+ * and immediates; those of the kernel are negative. Which numbers are addresses is decided by what
+ * stands there. */
 static int add_numbers(struct reading *reading, const uint8_t *bytes, size_t size)
 {
 	for (size_t at = 1; at + 4 <= size; at++) {
@@ -119,7 +120,7 @@ static int read_aarch64(struct reading *reading, const struct instruction *instr
 	return 0;
 }
 
-/* Is the target of the function itself? */
+/* Whether the target lies in the function itself. */
 static bool stays(const struct reading *reading, uint64_t target)
 {
 	size_t at = SIZE_MAX;

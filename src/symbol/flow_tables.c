@@ -47,7 +47,7 @@ const struct elf_section *flow_section_of(const struct elf_file *file, uint64_t 
 	return NULL;
 }
 
-/* What an entry of a table that leads to `vaddr` says of it. */
+/* Where an entry of a table leads. */
 enum lead {
 	LEADS_NOWHERE,
 	LEADS_AWAY, /* to other code: a tail call, or a cold part that nothing names */
@@ -66,7 +66,8 @@ static enum lead lead_of(const struct flow_gathering *gathering, uint64_t whole,
 	return section && (section->flags & SHF_EXECINSTR) ? LEADS_AWAY : LEADS_NOWHERE;
 }
 
-/* A table while it is read: it ends with the last entry that leads home, and some behind. */
+/* A table while it is read: it ends with the last entry that leads home, and up to TAIL_MAX behind.
+ */
 struct growth {
 	size_t count;	/* of entries seen */
 	size_t home;	/* up to the last that leads home */
@@ -74,7 +75,7 @@ struct growth {
 	size_t nowhere; /* in a row */
 };
 
-/* False: what follows is no part of it. */
+/* Counts one more entry. False: the table has ended before it. */
 static bool grow(struct growth *growth, enum lead lead)
 {
 	growth->count++;

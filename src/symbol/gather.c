@@ -38,7 +38,7 @@ int gather_identity(int fd, enum content_kind content, struct span unique,
 	return 0;
 }
 
-/* Is the debug file the one that was split off this executable? */
+/* Whether the debug file is the one that was split off this executable. */
 static bool debug_matches(const struct elf_file *file, const struct elf_file *debug)
 {
 	struct identity mine, other;
@@ -63,7 +63,7 @@ struct gathering {
 	bool *chosen; /* by position in the table */
 	struct record_set *out;
 	struct gather_counts *counts;
-	const struct gather_parts *parts; /* NULL: nobody takes them */
+	const struct gather_parts *parts; /* NULL: all records stay in `out` */
 	uint64_t handed_ns;		  /* when a compilation unit was handed over */
 	struct buffer content;
 	struct error *err;
@@ -116,7 +116,7 @@ static int count_lines(const struct line_extent *extents, size_t extent_count,
 	return 0;
 }
 
-/* Hands over what is complete, when somebody takes it. */
+/* Gives the complete records to `parts`, if there is one. */
 static int hand_over(struct gathering *gathering, unsigned int done)
 {
 	const struct gather_parts *parts = gathering->parts;
@@ -193,7 +193,7 @@ static bool find_code(const struct elf_file *file, uint64_t vaddr, uint64_t *fir
 	return false;
 }
 
-/* The first that begins behind the address, or NULL. */
+/* The first symbol that begins behind the address, or NULL. */
 static const struct symbol *next_symbol(const struct symbol_table *table, uint64_t vaddr)
 {
 	size_t at = SORTED_BEHIND(table->list, table->count, start, vaddr);
@@ -205,9 +205,9 @@ static bool is_nearest(const struct symbol *symbol)
 	return symbol && symbol->flags & FUNCTION_NEAREST;
 }
 
-/* Where no function is known: what lies around the address, up to a page and to the functions on
- * either side. Two addresses of one page have one window. It has the name of `nearest`, in whose
- * guessed extent it is, if there is one. */
+/* For an address in no known function, a window: the code around it within its page and between the
+ * functions on either side. Two addresses of one page have one window. It has the name of
+ * `nearest`, in whose guessed extent it is, if there is one. */
 static bool window_around(const struct gathering *gathering, uint64_t vaddr,
 			  const struct symbol *nearest, struct symbol *window)
 {
@@ -238,7 +238,8 @@ static bool window_around(const struct gathering *gathering, uint64_t vaddr,
 	return true;
 }
 
-/* Of code in no function, and behind symbols of unknown size: `part` of `what`. `vaddrs` rise. */
+/* Adds windows for code in no function and behind symbols of unknown size: those records of `what`
+ * that are in `part`. `vaddrs` rise. */
 static int add_windows(struct gathering *gathering, const uint64_t *vaddrs, size_t count,
 		       unsigned int what, unsigned int part)
 {
@@ -339,7 +340,7 @@ int gather_records(int fd, int debug_fd, const uint64_t *vaddrs, size_t count, u
 		return ret;
 	bool use_debug = false;
 	if (debug_fd >= 0) {
-		/* A debug file that cannot be read is like none, but said. */
+		/* A debug file that cannot be read is left out, and counted as refused. */
 		ret = mapped_file_open(debug_fd, &debug_mapping, NULL);
 		if (ret == 0)
 			ret = elf_file_parse(debug_mapping.bytes, debug_mapping.size_bytes, &debug,

@@ -88,7 +88,8 @@ static int find_pads(struct flow_gathering *gathering)
 	for (size_t i = 0; ret == 0 && i < extents.count; i++) {
 		const struct extent *extent = &extents.list[i];
 		size_t at = SIZE_MAX;
-		/* an FDE that begins within a function is of another that nests in it, or a part */
+		/* an FDE that begins within a function is of a function nested in it, or of a part
+		 */
 		if (extent->lsda && chosen_may_hold(&gathering->chosen, extent->start) &&
 		    chosen_next(&gathering->chosen, extent->start, &at))
 			ret = add_pads(gathering, extent, got ? got->vaddr : 0);
@@ -113,8 +114,7 @@ static int find_pointers_in_place(struct flow_gathering *gathering,
 	return ret;
 }
 
-/* What is loaded anywhere has a relocation for each pointer; what has its place has plain values.
- */
+/* Position-independent files have a relocation for each pointer; others have plain values. */
 static int find_pointers(struct flow_gathering *gathering)
 {
 	const struct elf_file *file = gathering->file;

@@ -85,7 +85,7 @@ static void reap_abandoned(struct helper *helper)
 	helper->abandoned_count = kept;
 }
 
-/* Without memory nobody waits for it when it ends. */
+/* Keeps a killed helper to be reaped later; without memory for that it stays a zombie. */
 static void abandon(struct helper *helper)
 {
 	if (helper->abandoned_count == helper->abandoned_capacity) {
@@ -145,7 +145,7 @@ static int stop(struct helper *helper, int signal_number, int wait_ms)
 		kill(helper->pid, SIGKILL);
 		abandon(helper);
 	} else if (ended < 0) {
-		status = -1; /* somebody else waited for it */
+		status = -1; /* another wait() has reaped it */
 	}
 	helper->pid = 0;
 	return status;
@@ -166,7 +166,7 @@ void helper_kill(struct helper *helper)
 	reap_abandoned(helper);
 }
 
-/* Whether something that was sent lies in its socket still. */
+/* Whether it has not received all that was sent. */
 static bool has_unread_request(const struct helper *helper)
 {
 	int unread_bytes = 0;
@@ -231,7 +231,7 @@ static uint64_t deadline_after(uint32_t timeout_ms)
 	return clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
 }
 
-/* What it holds in memory, of its own and of files; 0: not known. */
+/* Its resident memory, that of mapped files included; 0: not known. */
 static uint64_t resident_bytes(pid_t pid)
 {
 	char path[64], text[128];
@@ -278,7 +278,8 @@ int helper_send(struct helper *helper, struct message *request, uint32_t timeout
 	helper->untaken = false;
 	if (buffer_failed(&request->payload))
 		return error_set(err, -ENOMEM, "out of memory");
-	/* It does nothing yet: nothing has to be ended, and none started that would be. */
+	/* Asked before anything is sent: a helper that is idle need not be ended, nor one started.
+	 */
 	const struct helper_watch *owner = helper->watch;
 	int ret = owner && owner->look ? owner->look(owner->context) : 0;
 	if (ret < 0)
@@ -298,13 +299,13 @@ int helper_receive_part(struct helper *helper, uint32_t timeout_ms, struct messa
 {
 	struct message_watch watch = watch_of(helper, timeout_ms);
 	*more = false;
-	/* One that answers without end is never waited for. */
+	/* Without time left nothing is received: it might send parts without end. */
 	int ret = timeout_ms ? message_receive_watched(helper->socket, answer, &watch) : -ETIMEDOUT;
 	if (ret < 0)
 		return helper_give_up(helper, ret, timeout_ms, err);
 	helper->layers_missing = answer->header.layers_missing;
 	if (answer->header.code < 0) {
-		/* Of our own memory nothing is wanting. */
+		/* It is not our own memory that ran out. */
 		int code = answer->header.code == -ENOMEM ? -ENOBUFS : answer->header.code;
 		error_set(err, code, "%s", buffer_text(&answer->payload));
 		message_release(answer);
@@ -321,7 +322,7 @@ int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *a
 	int ret = helper_receive_part(helper, timeout_ms, answer, &more, err);
 	if (ret < 0 || !more)
 		return ret;
-	/* The rest of it would be taken for the next one's. */
+	/* Further parts would be taken for the next answer. */
 	message_release(answer);
 	return helper_give_up(helper, -EBADMSG, timeout_ms, err);
 }
@@ -346,7 +347,7 @@ static int detach(int *socket)
 				       SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2 };
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		signal(ignored[i], SIG_IGN);
-	/* What dies here dies: a handler of our parent's would go on as our parent. */
+	/* A handler inherited from the parent would act as if this were the parent. */
 	static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
 	for (size_t i = 0; !SANITIZERS && i < sizeof(fatal) / sizeof(fatal[0]); i++)
 		signal(fatal[i], SIG_DFL);

@@ -71,10 +71,10 @@ void helper_kill_later(struct helper *helper); /* likewise, but kills it */
 size_t helper_stuck(struct helper *helper, uint32_t user);
 /*
  * Sends a request and waits for its answer, which the caller releases when 0 is
- * returned. -ETIMEDOUT: the deadline; -EIO: the helper died (*err says how); -ENOBUFS: it used more
- * memory than it may; -EFBIG: its answer is larger than it may be; or what the watch returned.
- * After each of these it is gone, and the next request starts a new one. Or -ENOMEM, or the code
- * that the helper answered with.
+ * returned. -ETIMEDOUT: the deadline; -EIO: the helper died (*err says how); -ENOBUFS: it needs
+ * more memory than it may use; -EFBIG: its answer is larger than it may be; what the watch
+ * returned; -ENOMEM; or the code that the helper answered with. A helper that gave no whole answer
+ * is ended, and the next request starts a new one.
  */
 int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_ms,
 	       struct message *answer, struct error *err);

@@ -10,7 +10,7 @@
 
 #define PAGE_SHIFT	12
 #define PAGE_LOADS_MOST 4096u
-#define PAGES_MOST	256u /* of one function; larger ones are looked at for every address */
+#define PAGES_MOST	256u /* of one function; larger ones are compared at every look-up */
 #define PAGES_WIDE	4u   /* more of them are looked through within a limit */
 #define ADDRESS_BITS	48
 #define ADDRESS_MASK	((UINT64_C(1) << ADDRESS_BITS) - 1)
@@ -18,7 +18,7 @@
 #define TAG_MASK	UINT64_C(0x7fff)
 #define PAGE_COST	128u /* bytes that a function takes in each page, about */
 #define PAGE_FEW	4u   /* functions of a page that need no memory of their own */
-#define ADD_WORK	64u  /* in looks: what every function takes */
+#define ADD_WORK	64u  /* in comparisons: what adding any function takes */
 #define PAGE_WORK	64u  /* and each page of it, which may be a new one */
 #define NAME_WORK	32u  /* bytes of names that are compared, for a look */
 
@@ -114,41 +114,44 @@ static struct candidates candidates_at(const struct jit_timeline *timeline, uint
 				    { page ? page->count : 0, timeline->large_count } };
 }
 
-/* What a newcomer meets where it is loaded. */
-struct meeting {
-	const struct jit_loaded *same; /* the latest load of this very code */
-	const struct jit_loaded *latest;
+/* What is already at the addresses of a function that is added. */
+struct overlapped {
+	const struct jit_loaded *same;	 /* the latest load of this very code, or NULL */
+	const struct jit_loaded *latest; /* of any code, or NULL */
 	bool any;
 	uint64_t compared_bytes; /* of names */
 };
 
-static void meet(const struct jit_loaded *loaded, const struct jit_loaded *other, uint64_t *tag,
-		 struct meeting *meeting)
+/* Notes `other` where it overlaps. *tag, the top 16 bits of a vaddr for the case that the function
+ * is not the first at its addresses, moves on when `other` has it. */
+static void compare_with(const struct jit_loaded *loaded, const struct jit_loaded *other,
+			 uint64_t *tag, struct overlapped *overlapped)
 {
 	if (!overlap(loaded, other))
 		return;
-	meeting->any = true;
-	if (!meeting->latest || other >= meeting->latest)
-		meeting->latest = other;
-	if (same_place(loaded, other) && (!meeting->same || other >= meeting->same)) {
-		meeting->compared_bytes += loaded->name.size;
+	overlapped->any = true;
+	if (!overlapped->latest || other >= overlapped->latest)
+		overlapped->latest = other;
+	if (same_place(loaded, other) && (!overlapped->same || other >= overlapped->same)) {
+		overlapped->compared_bytes += loaded->name.size;
 		if (span_equal(loaded->name, other->name))
-			meeting->same = other;
+			overlapped->same = other;
 	}
-	/* Another one of this hash at these addresses: the next hash is free, or its next. */
+	/* Another function here has this tag: try the next one. */
 	if (other->vaddr >> ADDRESS_BITS == *tag)
 		*tag = TAG_TOP | ((*tag + 1) & TAG_MASK);
 }
 
-/* How many functions were looked at. */
-static uint64_t meet_all(const struct jit_timeline *timeline, const struct jit_loaded *loaded,
-			 uint64_t *tag, struct meeting *meeting)
+/* Compares it with all functions at its addresses. Returns how many there were. */
+static uint64_t compare_with_all(const struct jit_timeline *timeline,
+				 const struct jit_loaded *loaded, uint64_t *tag,
+				 struct overlapped *overlapped)
 {
 	uint64_t looks = 0;
-	*meeting = (struct meeting){ 0 };
+	*overlapped = (struct overlapped){ 0 };
 	if (page_count(loaded) > PAGES_MOST) {
 		for (size_t i = 0; i < timeline->count; i++)
-			meet(loaded, &timeline->list[i], tag, meeting);
+			compare_with(loaded, &timeline->list[i], tag, overlapped);
 		return timeline->count;
 	}
 	for (uint64_t i = 0; i < page_count(loaded); i++) {
@@ -157,12 +160,14 @@ static uint64_t meet_all(const struct jit_timeline *timeline, const struct jit_l
 		looks += found.counts[0] + found.counts[1];
 		for (int j = 0; j < 2; j++)
 			for (size_t k = 0; k < found.counts[j]; k++)
-				meet(loaded, &timeline->list[found.lists[j][k]], tag, meeting);
+				compare_with(loaded, &timeline->list[found.lists[j][k]], tag,
+					     overlapped);
 	}
 	return looks;
 }
 
-/* A page that is written for ever must not become slower for ever: its oldest quarter goes. */
+/* A page that code is loaded into again and again must not become ever slower: when its list is
+ * full the oldest quarter is dropped. */
 static void forget_oldest(struct page *page)
 {
 	uint32_t gone = page->count / 4;
@@ -170,7 +175,7 @@ static void forget_oldest(struct page *page)
 	memmove(page->list, page->list + gone, page->count * sizeof(page->list[0]));
 }
 
-/* Into the lists of the pages that it touches. */
+/* Adds it to the lists of the pages that it touches. */
 static int put_into_pages(struct jit_timeline *timeline, const struct jit_loaded *loaded,
 			  uint32_t position)
 {
@@ -210,7 +215,7 @@ static bool has_looked_enough(const struct jit_timeline *timeline, const struct 
 			       : timeline->narrow_looks >= JIT_TIMELINE_MOST_NARROW_LOOKS;
 }
 
-/* What any function takes, wherever it is: its pages are looked for, and may be made. */
+/* The work of adding a function apart from comparisons: finding its pages, or making them. */
 static uint64_t work_of(const struct jit_loaded *loaded)
 {
 	uint64_t pages = page_count(loaded);
@@ -243,7 +248,7 @@ static int append(struct jit_timeline *timeline, const struct jit_loaded *loaded
 	timeline->unordered |= added.time_ns < timeline->latest_ns;
 	timeline->latest_ns = added.time_ns;
 	timeline->kept_bytes += cost_bytes;
-	/* Half of it in the lists, when memory is out, does no harm. */
+	/* When memory runs out it may be in some of the lists alone, which does no harm. */
 	return put_into_pages(timeline, &added, (uint32_t)timeline->count++);
 }
 
@@ -261,17 +266,17 @@ int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loa
 		TAG_TOP |
 		((hash_bytes_stable(loaded->name.data, loaded->name.size) + loaded->size_bytes) &
 		 TAG_MASK);
-	struct meeting meeting;
-	uint64_t looks = meet_all(timeline, loaded, &tag, &meeting);
+	struct overlapped overlapped;
+	uint64_t looks = compare_with_all(timeline, loaded, &tag, &overlapped);
 	*(is_wide(loaded) ? &timeline->looks : &timeline->narrow_looks) += looks;
-	timeline->work += looks + meeting.compared_bytes / NAME_WORK;
-	if (meeting.same && meeting.same == meeting.latest)
+	timeline->work += looks + overlapped.compared_bytes / NAME_WORK;
+	if (overlapped.same && overlapped.same == overlapped.latest)
 		return 0;
 	struct jit_loaded added = *loaded;
 	added.sampled = false;
-	added.vaddr = meeting.same  ? meeting.same->vaddr
-		      : meeting.any ? tag << ADDRESS_BITS | (loaded->address & ADDRESS_MASK)
-				    : loaded->address;
+	added.vaddr = overlapped.same  ? overlapped.same->vaddr
+		      : overlapped.any ? tag << ADDRESS_BITS | (loaded->address & ADDRESS_MASK)
+				       : loaded->address;
 	return append(timeline, &added, cost_bytes);
 }
 
@@ -289,8 +294,8 @@ static bool is_nearer(const struct jit_loaded *candidate, const struct jit_loade
 			    (candidate->time_ns == best->time_ns && candidate > best));
 }
 
-/* The newest first: where all came in the order of their times, the first that is in force then is
- * it. */
+/* Looks at the newest first: where all were added in the order of their times, the first one that
+ * was loaded by then is the latest. */
 static const struct jit_loaded *find(const struct jit_timeline *timeline, uint64_t address,
 				     uint64_t time_ns, uint64_t *looks)
 {
@@ -344,7 +349,7 @@ uint64_t jit_timeline_bytes(const struct jit_timeline *timeline)
 	       (timeline->capacity - timeline->count) * sizeof(*timeline->list);
 }
 
-/* Marks what stays of those that are sampled, or not, newest first. */
+/* Marks which functions stay, of those that are sampled or of the others, the newest first. */
 static void choose(const struct jit_timeline *timeline, bool sampled, uint64_t *left_bytes,
 		   bool *stays)
 {

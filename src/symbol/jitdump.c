@@ -68,7 +68,7 @@ void jitdump_forget(struct jitdump *dump)
 	dump->kept_bytes = 0;
 }
 
-/* Whether more than where it is is wanted of the next function. */
+/* Whether code, lines and name of the next function are wanted, not only its place. */
 static bool is_wanted(const struct jitdump *dump)
 {
 	uint64_t number = dump->forgotten + dump->count;
@@ -83,7 +83,7 @@ static bool is_wanted(const struct jitdump *dump)
 	return !dump->wanted || (low < dump->wanted_count && dump->wanted[low] == number);
 }
 
-/* -EFBIG when the file has used up its share. */
+/* Counts memory that is kept; -EFBIG when that is more than most_bytes. */
 static int count_kept(struct jitdump *dump, uint64_t size_bytes)
 {
 	uint64_t most = dump->most_bytes ? dump->most_bytes : JITDUMP_MAX_KEPT;
@@ -147,7 +147,7 @@ static int add_function(struct jitdump *dump, const struct jit_function *functio
 	return place_code(dump, function->index, dump->count++);
 }
 
-/* The lines that came before the function are its own from here on. */
+/* Gives the function the lines that the file has before it. */
 static int keep_lines(struct jitdump *dump, struct jit_function *function)
 {
 	size_t count = dump->pending_line_count;
@@ -301,7 +301,7 @@ static int read_record(struct jitdump *dump, const uint8_t *bytes, size_t size)
 		dump->closed = true;
 		return 0;
 	default:
-		return 0; /* unwinding information and what comes later */
+		return 0; /* unwinding information, and kinds of later versions */
 	}
 }
 
@@ -344,7 +344,7 @@ static size_t skip(struct jitdump *dump, size_t size)
 	return skipped;
 }
 
-/* Takes what is whole from the pending bytes. */
+/* Reads the whole records among the pending bytes. */
 static int take_records(struct jitdump *dump, size_t *at, struct error *err)
 {
 	for (;;) {

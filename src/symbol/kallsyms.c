@@ -170,10 +170,10 @@ static void give_sizes(struct kallsyms *kallsyms)
 		if (span_equal(symbol->module, span_of_text("bpf")) &&
 		    end - symbol->address >= BPF_GAP_BYTES)
 			end = symbol->address + LAST_SYMBOL_BYTES;
-		/* A function this long there is not: behind a label at a gap nothing is known. */
+		/* No function is that long: behind a label at a gap nothing is known. */
 		if (end - symbol->address > LONGEST_SYMBOL_BYTES && end > symbol->address)
 			end = symbol->address + LAST_SYMBOL_BYTES;
-		/* One at the last address of all has no end that could be written. */
+		/* The end of one at the last address does not fit 64 bits. */
 		symbol->size_bytes = end > symbol->address ? end - symbol->address : 1;
 	}
 }

@@ -16,7 +16,7 @@ struct file_key {
 	uint64_t device, inode, size_bytes, changed_ns;
 };
 
-/* What was answered of one kind. */
+/* The remembered answer for one kind of content. */
 struct known_content {
 	bool asked;
 	int code;
@@ -26,7 +26,7 @@ struct known_content {
 struct known_file {
 	struct file_key key;
 	struct known_content contents[CONTENT_KINDS];
-	struct identity *identity; /* NULL: none was had; up to its last segment */
+	struct identity *identity; /* cut behind its last segment; NULL: never identified */
 };
 
 void known_files_init(struct known_files *files, struct reader *reader)
@@ -85,7 +85,7 @@ static int ask(struct known_files *files, const struct safe_file *file, enum con
 	return reader_identify_content(files->reader, file->fd, content, bytes, identity, NULL);
 }
 
-/* Whether asking again may be answered in another way. */
+/* Whether the next attempt may end in another way. */
 static bool may_change(int code)
 {
 	return code == -ENOMEM || code == -EDQUOT || code == -ECANCELED;

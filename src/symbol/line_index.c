@@ -132,7 +132,7 @@ static bool strings_end(Elf *elf)
 	return true;
 }
 
-/* libdw would say something and exit with a status that tells nobody why. */
+/* By itself libdw would print a message and exit with a status that does not say why. */
 __attribute__((noreturn)) static void no_memory(void)
 {
 	_exit(HELPER_OUT_OF_MEMORY);

@@ -25,8 +25,8 @@ static size_t first_line(const struct line_unit *unit, uint64_t vaddr)
 	return low;
 }
 
-/* What the rows of one function are made from: line rows and inlining change at different places.
- */
+/* State of making the rows of one function from its line rows and its inlined calls, which change
+ * at different places. */
 struct merge {
 	struct line_unit *unit;
 	const struct line_extent *extent;
@@ -68,7 +68,8 @@ static struct span text_of(const char *text)
 	return span_of_text(text ? text : "");
 }
 
-/* Valid while the unit is walked. */
+/* The absolute path of a file, where the unit says from which folder; valid while the unit is read.
+ */
 static struct span path_of(struct line_unit *unit, const char *file)
 {
 	if (!file || *file == '/' || !unit->folder)

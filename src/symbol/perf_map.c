@@ -61,7 +61,7 @@ int perf_map_read_lines(struct span bytes, struct perf_map *map)
 	return 0;
 }
 
-/* What is left of each line where later ones lie over it. */
+/* Cuts each line by the later ones that overlap it. */
 static int resolve_overlaps(struct perf_map *map)
 {
 	if (map->count == 0)

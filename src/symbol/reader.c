@@ -81,7 +81,7 @@ void reader_free(struct reader *reader)
 		return;
 	struct helper *ours[] = { &reader->opener, &reader->parser, &reader->strange_opener,
 				  &reader->strange_parser };
-	/* All of them first: they end side by side. */
+	/* All of them first, so that they end at the same time. */
 	reader_dismiss(reader);
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		helper_stop(ours[i]);
@@ -221,7 +221,7 @@ int reader_ask_opener(struct reader *reader, struct message *request, uint32_t t
 				 "was not opened: %u processes wait already for what its user's "
 				 "file systems do not answer",
 				 READER_STUCK_MOST);
-	/* What ends it is then that there is no more time, not that it took its own. */
+	/* When the account has less than one request may take, a timeout means it is used up. */
 	bool cut = reader->account && reader->account->left_ns < reader->account->request_ns;
 	int ret = ask(reader, opener, request, timeout_ms, answer, err);
 	if (ret == -ETIMEDOUT && opener->untaken)

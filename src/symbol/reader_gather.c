@@ -21,7 +21,7 @@ static int decode_records(const struct message *answer, struct record_set *out,
 {
 	struct cursor cursor = cursor_of(answer->payload.data, answer->payload.size);
 	if (answer->payload.size == 0)
-		return 0; /* a part that says no more than what is complete */
+		return 0; /* a part without records: it only says what is complete */
 	const void *counted = cursor_take(&cursor, sizeof(*counts));
 	if (counted)
 		memcpy(counts, counted, sizeof(*counts));
@@ -58,7 +58,7 @@ static int send_gather(struct helper *helper, const struct gather_request *wante
 	return ret;
 }
 
-/* Whether it is one of those that DWARF is spread over by compilers and by dwz. */
+/* Whether the path has the name of a file that compilers or dwz put parts of DWARF into. */
 static bool is_part_of_dwarf(const char *path)
 {
 	static const char *const ends[] = { ".dwo", ".dwp", ".debug" };
@@ -151,7 +151,7 @@ static void give_up(struct reader_call *call, int cause)
 	end_call(call, helper_give_up(call->helper, cause, call->payment.timeout_ms, &call->err));
 }
 
-/* A part of what the parser answers. */
+/* Takes one part of the answer of the parser. */
 static int take_part(struct reader_call *call, const struct message *part, bool more)
 {
 	uint64_t most_bytes =
@@ -164,14 +164,14 @@ static int take_part(struct reader_call *call, const struct message *part, bool 
 		call->total_bytes += part->payload.size;
 		call->done = part->header.what;
 	}
-	/* The parts that are still to come would be taken for the next one's. */
+	/* Its further parts would be taken for the next answer. */
 	if (ret < 0 && more)
 		helper_kill(call->helper);
 	return ret;
 }
 
-/* Takes the next that comes: a part, or what the parser asks before, which is answered. All of it
- * has one deadline. */
+/* Receives the next message: a part of the answer, or a question of the parser, which is answered.
+ * All messages of a call together have one deadline. */
 static void take_next(struct reader *reader, struct reader_call *call)
 {
 	struct reader_account *payer = reader->account;
@@ -183,7 +183,8 @@ static void take_next(struct reader *reader, struct reader_call *call)
 	int ret = helper_receive_part(call->helper, left_ms, &answer, &more, &call->err);
 	if (ret == 0 && answer.header.operation) {
 		more = true;
-		reader_pay(payer_of(call), &call->payment); /* what it wants opened is paid apart */
+		/* opening what it asks for is a request that pays for itself */
+		reader_pay(payer_of(call), &call->payment);
 		ret = answer_question(reader, call->helper, &answer, left_ms, &call->err);
 		call->payment.begin_ns = clock_monotonic_ns();
 	} else if (ret == 0) {
@@ -267,7 +268,7 @@ static bool is_at_work(const struct reader_call *call)
 	return call->helper && !call->answered && !call->in_step;
 }
 
-/* Who answered while nobody looked does not pay for that. */
+/* Does not charge the time in which the answer may have been there and nobody looked. */
 static void notice(struct reader_call *call, uint64_t looked_ns)
 {
 	uint64_t unnoticed_ns = looked_ns - call->busy_ns;
@@ -276,7 +277,7 @@ static void notice(struct reader_call *call, uint64_t looked_ns)
 	call->payment.end_ns += unnoticed_ns;
 }
 
-/* Takes what came of it, which is said, or holds it to its limits. */
+/* Takes the next message, if one has come (true), or holds the helper to its limits. */
 static bool tend(struct reader *reader, struct reader_call *call)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -316,7 +317,7 @@ int reader_look(void *context)
 	return ask_owner(reader);
 }
 
-/* Until something comes, or it is time for another look. */
+/* Waits until a message comes, or it is time for another look. */
 static void wait_for_any(struct reader *reader)
 {
 	struct pollfd fds[READER_LANES + 1] = { { .fd = reader->watch.wake_fd, .events = POLLIN } };
@@ -334,7 +335,7 @@ static void wait_for_any(struct reader *reader)
 		reader->calls[lane].busy_ns = clock_monotonic_ns();
 }
 
-/* Which has answered all; READER_LANES: none, and none is at work; -EAGAIN: one is. */
+/* A lane that has been answered; READER_LANES: none is under way; -EAGAIN: none is answered yet. */
 static int find_answered(const struct reader *reader)
 {
 	int found = READER_LANES;

@@ -31,7 +31,7 @@
 #define STRANGE_DATA_BYTES ((uint64_t)384 << 20)
 #define PROCESS_STEP_BYTES 65536u /* of what is under /proc */
 
-/* Where fstat() tells the device that mappings have. */
+/* Whether /proc/PID/maps has the device that fstat() reports for the file. */
 static bool is_mapped_as_told(int fd)
 {
 	struct statfs info;
@@ -47,7 +47,7 @@ static bool is_mapped_as_told(int fd)
 	}
 }
 
-/* Replaces file->fd by a copy in memory, and closes it, which may take for ever. */
+/* Replaces file->fd by a copy in memory, and closes the former, which may block. */
 static int copy_into_memory(struct safe_file *file, uint64_t limit_bytes, struct error *err)
 {
 	if (file->size_bytes > limit_bytes)
@@ -79,7 +79,7 @@ static int copy_into_memory(struct safe_file *file, uint64_t limit_bytes, struct
 			at += put;
 		}
 	}
-	/* A parser that was taken over does not change what others read after it. */
+	/* So that a parser that was taken over cannot change what others read after it. */
 	fcntl(copy, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	int old = file->fd;
 	file->fd = copy;
@@ -130,7 +130,7 @@ static int do_open(const struct message *request, struct message *answer, struct
 		return ret;
 	if (!is_mapped_as_told(file.fd))
 		file_inode_mapped(file.fd, &file.mapped_device, &file.mapped_inode);
-	/* Neither the reader nor, once it has answered, this process closes what may block. */
+	/* So that no close() blocks the reader, or this process after its answer. */
 	if (!file_mount_answers_itself(file.fd, open.pid))
 		ret = copy_into_memory(&file, COPY_MAX_BYTES, err);
 	if (ret < 0) {
@@ -168,7 +168,7 @@ static int do_copy(const struct message *request, struct message *answer, struct
 	return 0;
 }
 
-/* As much as comes in half the time: what its reader has of it is better than nothing. */
+/* Reads as much as comes within half the deadline: a part is better than nothing. */
 static int do_read_process(const struct message *request, struct message *answer, struct error *err)
 {
 	char path[64];
@@ -234,7 +234,7 @@ static int put_records(struct buffer *payload, const struct gather_counts *count
 	return 0;
 }
 
-/* Sends ahead what is complete. */
+/* Sends the complete records ahead of the rest. */
 static int send_part(void *context, const struct record_set *records,
 		     const struct gather_counts *counts, unsigned int done)
 {
@@ -318,7 +318,7 @@ void reader_helper_open(int socket)
 	helper_serve(&(struct helper_service){ .name = "culprit-open", .serve = serve }, socket);
 }
 
-/* Asks the reader, in the midst of a request. The question is emptied. */
+/* Sends a question to the reader, while its request is served. The question is emptied. */
 static int ask_back(struct message *question, struct message *answer)
 {
 	int ret = message_send(HELPER_SOCKET, question, MESSAGE_NO_DEADLINE);
@@ -333,7 +333,7 @@ static int ask_back(struct message *question, struct message *answer)
 	return ret;
 }
 
-/* What libdw opens: parts of DWARF in other files. */
+/* In place of open(2) for libdw, which opens further files with DWARF. */
 static int open_part(void *context, const char *path)
 {
 	(void)context;
@@ -350,7 +350,7 @@ static int open_part(void *context, const char *path)
 	return fd;
 }
 
-/* From there it looks for those with relative names. */
+/* In place of readlink(2) of a descriptor's path, from which libdw resolves relative names. */
 static long name_file(void *context, int fd, char *name, size_t size)
 {
 	(void)context;

@@ -1,5 +1,5 @@
 /*
- * reader_helper - the other side of the reader: what its two helper processes do.
+ * reader_helper - what the reader's helper processes do. Each function is struct helper's `run`.
  */
 #pragma once
 

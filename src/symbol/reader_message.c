@@ -138,7 +138,7 @@ int message_send_watched(int socket, const struct message *message,
 		       : send_all(socket, message->payload.data, message->payload.size, watch);
 }
 
-/* Takes over descriptors that came beside the header; more than allowed are closed. */
+/* Keeps the descriptors that came with the header, and closes those beyond MESSAGE_MAX_FDS. */
 static uint32_t take_fds(struct msghdr *envelope, int *fds)
 {
 	uint32_t count = 0;

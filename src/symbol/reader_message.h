@@ -24,8 +24,8 @@ enum reader_operation {
 	OPERATION_OPEN_BELOW,
 	OPERATION_READ_PROCESS,
 	/* Questions of the parser while it gathers, which are answered before it goes on. */
-	OPERATION_WANT_FILE, /* payload: a path; the answer has a descriptor */
-	OPERATION_WANT_NAME, /* beside it a descriptor; the answer has its path */
+	OPERATION_WANT_FILE, /* has a path as payload; its answer a descriptor */
+	OPERATION_WANT_NAME, /* has a descriptor; its answer the path as payload */
 };
 
 /* Of OPERATION_READ_PROCESS, as header.what: which file below /proc/PID. */
@@ -49,19 +49,19 @@ struct message {
 	int fds[MESSAGE_MAX_FDS]; /* header.fd_count of them; a received message owns them */
 };
 
-/* Who waits for a message, and what may end the wait. */
+/* What may end the wait for a message. */
 struct message_watch {
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC, or MESSAGE_NO_DEADLINE */
 	uint64_t most_bytes;  /* of a payload that is received, else -EFBIG; 0: MESSAGE_MAX_BYTES */
-	int wake_fd;	      /* polled too; -1: none */
-	/* Asked when wake_fd is readable, which it has to change, and now and then
-	 * (MESSAGE_LOOK_MS); a negative errno ends the wait with it. NULL: nobody is asked. */
+	int wake_fd;	      /* polled as well; -1: none */
+	/* Called when wake_fd is readable, and then has to empty it, and every MESSAGE_LOOK_MS; a
+	 * negative errno ends the wait, and is returned. May be NULL. */
 	int (*look)(void *context);
 	void *context;
 };
 #define MESSAGE_LOOK_MS 20u
 
-/* Payload and fds of a received message. */
+/* Frees the payload and closes the fds of a received message. */
 void message_release(struct message *message);
 /* Returns 0, -ETIMEDOUT, -EPIPE when the other side is gone, or another negative errno. */
 int message_send(int socket, const struct message *message, uint64_t deadline_ns);

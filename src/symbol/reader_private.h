@@ -1,6 +1,6 @@
 /*
- * reader_private - what the files of the reader share: its processes, who pays for a request, and
- * what is being gathered.
+ * reader_private - what the files of the reader share: its processes, the payment for a request,
+ * and what is being gathered.
  */
 #pragma once
 
@@ -8,18 +8,18 @@
 #include "symbol/reader.h"
 #include "symbol/reader_message.h"
 
-/* A request and what it takes of its account. */
+/* The time of a request, which is taken from its account. */
 struct payment {
-	uint64_t begin_ns; /* what came before is paid for */
+	uint64_t begin_ns; /* the time before is paid for */
 	uint64_t end_ns;   /* its deadline */
 	uint32_t timeout_ms;
 };
 
-/* What was asked of a process that parses, and what came of it so far. */
+/* A file of a lane that is being gathered, and what has come of it so far. */
 struct reader_call {
 	struct helper *helper; /* NULL: nothing is under way */
-	bool answered;	       /* nothing more comes: `result` */
-	bool in_step;	       /* somebody takes what came of it */
+	bool answered;	       /* it is done, with `result` */
+	bool in_step;	       /* a part of its answer is being taken: not to be entered again */
 	int result;
 	struct error err;
 	struct reader_account account; /* of who was charged when it began */
@@ -29,7 +29,7 @@ struct reader_call {
 	unsigned int done;
 	struct gather_counts counts;
 	uint64_t total_bytes;
-	uint64_t busy_ns; /* it was at work still, as far as anybody looked */
+	uint64_t busy_ns; /* when it was last seen at work */
 	uint64_t unnoticed_ns;
 };
 
@@ -40,7 +40,7 @@ struct reader {
 	struct helper parser;
 	struct helper strange_opener, strange_parser; /* of strange accounts' files */
 	struct reader_account *account;
-	uint64_t unanswered_ns; /* waited for processes that did not answer, at nobody's expense */
+	uint64_t unanswered_ns; /* spent on processes that did not answer, where no account paid */
 	struct reader_call calls[READER_LANES];
 	struct helper gatherers[READER_GATHERS]; /* a ring; started when first needed */
 	size_t gather_first, gather_count;	 /* begun and not ended */
@@ -49,31 +49,31 @@ struct reader {
 enum reader_lane reader_lane_of(const struct reader *reader);
 struct helper *reader_parser_of(struct reader *reader);
 
-/* What is under way with the helper comes first, or its answer would be taken for the next one's.
- */
+/* Completes the call that is under way with the helper, if there is one, so that its answer is not
+ * taken for that of the next request. */
 void reader_wait_for_turn(struct reader *reader, const struct helper *helper);
 
 /* 0, or -EDQUOT when there is nothing left to pay with. */
 int reader_begin_payment(const struct reader_account *account, uint32_t timeout_ms,
 			 struct payment *payment, struct error *err);
 uint32_t reader_time_left_ms(const struct payment *payment);
-/* For the time since it began or was paid last. */
+/* Takes the time since the request began, or was paid last, from the account. */
 void reader_pay(struct reader_account *account, struct payment *payment);
 
 /*
- * Asks who opens files. One that broke the deadline with its last request is gone, and closed what
- * may block before it answered the one before; so a request that was not taken up has nobody but
- * the machine to blame, and is made once more.
+ * Asks the helper that opens files. A helper that broke its deadline is gone, and one that answered
+ * has closed what may block before; so when a request was not received until its deadline, the
+ * machine was too busy, and it is made once more.
  */
 int reader_ask_opener(struct reader *reader, struct message *request, uint32_t timeout_ms,
 		      struct message *answer, struct error *err);
 
-/* The path is looked for as debug information is, for the account. */
+/* Opens `path` by the rules of reader_open_debug(), at the expense of the account. */
 int reader_open_debug_at(struct reader *reader, const struct debug_search *search, const char *path,
 			 struct safe_file *file, struct error *err);
 
-/* Takes all that comes of the call. */
+/* Waits for all parts of the call's answer, and takes them. */
 void reader_complete_call(struct reader *reader, struct reader_call *call);
-/* A helper_watch's, while one of them is waited for: what the others answer is taken, and they are
- * held to their limits. Tells what the owner says. */
+/* The `look` of the reader's own helper_watch: while one helper is waited for it takes the answers
+ * of the others and holds them to their limits. Returns what the owner's watch returns. */
 int reader_look(void *reader);

@@ -7,9 +7,10 @@
 #include "base/clock.h"
 
 #define PROCESS_TIMEOUT_MS 500
-#define PROCESS_SHORT_MS   50 /* once READER_SILENCE_MS were waited for nothing */
+#define PROCESS_SHORT_MS   50 /* once READER_SILENCE_MS were spent on processes without answer */
 
-/* What an account pays for is limited by what it has; of what nobody pays for, this is all. */
+/* An account limits its requests by the time it has left; where none pays, this is the only limit.
+ */
 static uint32_t process_timeout_ms(const struct reader *reader)
 {
 	bool patient =

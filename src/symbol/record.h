@@ -1,8 +1,8 @@
 /*
  * record - what the stash keeps of a piece of code, so that it can be read once
  * the binary is gone: where a function starts and ends and its linkage name, its
- * code bytes, its source lines with inlined frames, and what it takes to follow
- * its flow: tables of jumps, who comes in, what it calls. Contents start with a version
+ * code bytes, its source lines with inlined frames, and what following its flow
+ * takes: jump tables, entries from other code, callees. Contents start with a version
  * byte and hold nothing of the host: the same function of the same build gives
  * the same bytes everywhere (docs/profile-format.md).
  *
@@ -56,10 +56,11 @@ void record_set_release(
 /* Copies `content`. Returns 0 or -ENOMEM. */
 int record_set_add(struct record_set *set, uint64_t kind, uint64_t first, uint64_t last,
 		   struct span content);
-/* Likewise what was put into a buffer, which is empty afterwards; -ENOMEM also when that failed. */
+/* Likewise, with the bytes of a buffer, which is empty afterwards; -ENOMEM also when the buffer had
+ * failed. */
 int record_set_take(struct record_set *set, uint64_t kind, uint64_t first, uint64_t last,
 		    struct buffer *content);
-/* By first, last, kind, content: the canonical order; equal ones become one. */
+/* Sorts by first, last, kind, content, the canonical order, and drops duplicates. */
 void record_set_sort(struct record_set *set);
 
 /* NULL when the record can be decoded (unknown kinds can), else what is wrong with it, or

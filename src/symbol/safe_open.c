@@ -40,7 +40,7 @@ static bool same_inode(const char *a, const char *b)
 	return stat(a, &left) == 0 && stat(b, &right) == 0 && same_file(&left, &right);
 }
 
-/* Does the process see the same files under the same paths as we do? */
+/* Whether the process sees the same files under the same paths as we do. */
 static bool shares_our_root(pid_t pid)
 {
 	char path[64];
@@ -68,7 +68,7 @@ static int open_resolved(int folder, const char *path, int flags, uint64_t resol
 	return fd >= 0 ? fd : -errno;
 }
 
-/* Containers' seccomp filters of old answer EPERM to calls that they do not know. */
+/* Old seccomp filters of containers answer EPERM to calls that they do not know. */
 static bool has_no_openat2(int code)
 {
 	return code == -ENOSYS || code == -EPERM;
@@ -175,7 +175,7 @@ static bool path_of(int fd, char path[PATH_MAX])
 /* Where a search for a file began. */
 struct origin {
 	pid_t pid;
-	int folder; /* the user named it; -1: the root of `pid` */
+	int folder; /* one that the user named; -1: the root of `pid` */
 };
 
 static bool everybody_may_read(int path_fd, const struct origin *origin, const struct stat *info)
@@ -244,7 +244,7 @@ static bool is_kernels_own(int path_fd)
 	return false;
 }
 
-/* The mount that a file was reached by; where the kernel does not tell (before 5.8) its device. */
+/* The ID of the mount that a file was reached by; before Linux 5.8, which has none, its device. */
 static uint64_t mount_of(int path_fd)
 {
 	struct statx info;
@@ -255,7 +255,7 @@ static uint64_t mount_of(int path_fd)
 	return ((uint64_t)info.stx_dev_major << 32 | info.stx_dev_minor) + 1;
 }
 
-/* That number is given to no other mount as long as the machine runs, unlike mount_of()'s. */
+/* Its unique ID: unlike that of mount_of() it is never given to another mount. */
 static uint64_t lasting_mount_of(int path_fd)
 {
 	struct statx info;
@@ -287,8 +287,8 @@ static int check_kind(const char *what, const struct safe_limits *limits, const 
 	return 0;
 }
 
-/* From an O_PATH descriptor, whose file cannot change any more, to one that reads. `origin` is
- * NULL for what the kernel itself leads to. */
+/* Opens for reading what an O_PATH descriptor stands for, so that it is the very file that was
+ * judged. `origin` is NULL for links of /proc that the kernel resolves itself. */
 static int open_found(int path_fd, pid_t pid, const struct origin *origin, const char *what,
 		      const struct safe_limits *limits, struct safe_file *file, struct error *err)
 {

@@ -18,10 +18,10 @@
 
 struct error;
 
-/* Whose files are opened. */
+/* The rule by which files are opened: whose may be. */
 enum safe_owner {
-	/* Anybody's: the caller compares what it gets with what the kernel said was mapped, or with
-	   a build. */
+	/* Anybody's: the caller compares the file with what the kernel said was mapped, or with a
+	   build-id. */
 	OWNER_ANY,
 	/*
 	 * What everybody may read, by the file's own mode and that of every folder on the way to
@@ -29,8 +29,9 @@ enum safe_owner {
 	 * not count when it is root: the path is a stranger's.
 	 */
 	OWNER_PUBLIC,
-	/* Of `user` alone, with one name, not writable by others, lying in its folder itself: no
-	   link and no mount. For files of a known name in a folder that is everybody's. */
+	/* That of `user` alone: with one name (link count 1), not writable by others, and in the
+	   folder itself, not behind a link or mount. For files of a known name in a folder that
+	   everybody can write, such as /tmp. */
 	OWNER_PROCESS,
 };
 
@@ -49,11 +50,11 @@ struct safe_file {
 	   make it up. */
 	uint32_t generation;
 	bool generation_known;
-	uint64_t mount; /* that it was reached by; such a number is never used again. 0: not known
-			   (before Linux 6.8) */
+	uint64_t mount; /* unique ID of the mount that it was reached by (statx), never used again;
+			   0: not known (before Linux 6.8) */
 	bool copied;	/* fd is a copy in memory (symbol/reader.h); all else tells of the file */
 	/* As /proc/PID/maps names a mapping of it, where that may differ from the device and inode
-	 * above; inode 0: it was not looked. The reader fills it. */
+	 * above; inode 0: not found out. The reader fills it. */
 	uint64_t mapped_device, mapped_inode;
 };
 
@@ -80,8 +81,8 @@ int safe_open_path(pid_t pid, const char *path, const struct safe_limits *limits
 		   struct safe_file *file, struct error *err);
 /*
  * Opens `path`, with or without leading slashes, below the folder `root`, which the user named. No
- * link leads out of it (-EXDEV), nor "..". Of limits->owner and ->user nothing counts: the rule is
- * OWNER_PUBLIC, and whoever owns the folder is the user, unless everybody may write into it.
+ * link leads out of it (-EXDEV), nor "..". limits->owner and ->user do not count: the rule is
+ * OWNER_PUBLIC, and the user is the owner of the folder, unless everybody may write into it.
  */
 int safe_open_below(const char *root, const char *path, const struct safe_limits *limits,
 		    struct safe_file *file, struct error *err);
@@ -93,7 +94,7 @@ int safe_open_executable(pid_t pid, const struct safe_limits *limits, struct saf
 int safe_open_mapping(pid_t pid, uint64_t start, uint64_t end, const struct safe_limits *limits,
 		      struct safe_file *file, struct error *err);
 
-/* What OWNER_PROCESS asks of a file that was opened by another rule: 0, or -EPERM with the reason.
- * Of file only owner, mode and links count. */
+/* Whether a file that was opened by another rule satisfies OWNER_PROCESS as well: 0, or -EPERM with
+ * the reason. Reads only owner, mode and links of *file. */
 int safe_check_user(const struct safe_file *file, uint32_t user, const char *path,
 		    struct error *err);

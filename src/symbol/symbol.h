@@ -1,5 +1,5 @@
 /*
- * symbol - a function as the tables of a file have it.
+ * symbol - a function as the symbol tables of a file list it.
  */
 #pragma once
 

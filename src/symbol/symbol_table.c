@@ -82,8 +82,8 @@ static uint64_t section_end(const struct elf_file *file, uint64_t vaddr)
 	return segment ? segment->vaddr + segment->memory_bytes : vaddr + 1;
 }
 
-/* What a symbol without size is believed to reach without call frame information: labels of
- * hand-written code and of linkers' scripts less than functions of an assembler. */
+/* How far a symbol without size and call frame information is believed to reach: labels of
+ * hand-written code and of linker scripts less far than functions of an assembler. */
 #define NEAREST_LABEL_BYTES    4096
 #define NEAREST_FUNCTION_BYTES 65536
 

@@ -4,9 +4,9 @@
  * that nothing names. One function per start; of its aliases the best name is
  * chosen, the same one everywhere: with a size before without, function before
  * label, global before weak before local, fewer leading underscores, longer,
- * then by bytes. A symbol without size ends where the next function, its
- * call frame information or its section ends. Where nothing of that is near, it is the
- * nearest symbol of what lies behind it and no more (FUNCTION_NEAREST).
+ * then by bytes. A symbol without size ends where the next function begins, or its
+ * call frame information or its section ends. Where that is far, the symbol is only the
+ * nearest one before the code behind it (FUNCTION_NEAREST).
  *
  * Names borrow from the files, which must outlive the table.
  */
@@ -30,7 +30,7 @@ struct symbol_table {
 	struct interval_map map; /* innermost function by vaddr; owners are positions in `list` */
 	uint32_t *cold;		 /* positions of cold parts, by parent */
 	size_t cold_count;
-	size_t bad; /* entries of tables that made no sense */
+	size_t bad; /* entries, or whole tables, that made no sense and are left out */
 	struct arena names;
 	struct buffer debugdata; /* .gnu_debugdata, unpacked */
 };

@@ -12,6 +12,7 @@
 #include "collect/counters.h"
 #include "collect/edges.h"
 #include "collect/file_table.h"
+#include "collect/groups.h"
 #include "collect/guarded.h"
 #include "collect/jit.h"
 #include "collect/kernel_code.h"
@@ -26,7 +27,6 @@
 #include "intake/calls.h"
 #include "intake/read_window.h"
 #include "machine/sample_memory.h"
-#include "profile/byte_pool.h"
 #include "symbol/helper_process.h"
 
 #define SESSION_CONTEXT_CACHE	1024
@@ -79,7 +79,7 @@ struct session {
 	uint64_t hurry_ns;	   /* since when we are asked to end soon; 0: we are not */
 	bool gathering;
 	struct urgency urgency;
-	struct byte_pool groups; /* cgroup paths */
+	struct groups groups;
 	uint32_t unknown_images[UNKNOWN_CAUSES];
 	struct session_context contexts[SESSION_CONTEXT_CACHE];
 	uint32_t context_serial;

@@ -113,8 +113,9 @@ int session_settle(struct session *session, bool flush);
 int session_take_record(void *session, struct ring *ring, const void *record, size_t size_bytes);
 
 /* generation.c: an epoch has ended, and all of it was taken. What was added up in it goes whole,
- * but for places and contexts of samples that wait for their weight or to be interpreted. 0 or
- * -ENOMEM: then nothing has changed. */
+ * but for places and contexts of samples that wait for their weight or to be interpreted; and so do
+ * files, images, control groups and code made at run time that nothing means any more
+ * (still_used.h). 0 or -ENOMEM: then nothing has changed. */
 int session_begin_generation(struct session *session);
 
 /* context.c: whose the process is, or was; of one that nobody can ask any more a stranger's. */

@@ -271,7 +271,6 @@ static int take_mapping(struct session *session, const struct perf_record *recor
 		.pid = mapping->pid,
 		.start = mapping->start,
 		.end = end,
-		.has_inode = true,
 		.major = mapping->major,
 		.minor = mapping->minor,
 		.inode = mapping->inode,

@@ -93,7 +93,6 @@ static int take_map_line(struct session *session, struct process *process, const
 		.pid = process->pid,
 		.start = start,
 		.end = end,
-		.has_inode = true,
 		.major = major_number,
 		.minor = minor_number,
 		.inode = inode,

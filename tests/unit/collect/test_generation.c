@@ -389,7 +389,6 @@ static uint32_t map_file(struct session *session, uint32_t pid, uint64_t inode, 
 	char path[64];
 	snprintf(path, sizeof(path), "/build/%u", (unsigned)inode);
 	struct file_hint hint = { .pid = pid,
-				  .has_inode = true,
 				  .inode = inode,
 				  .share = share,
 				  .payer = share,

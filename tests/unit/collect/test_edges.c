@@ -341,8 +341,7 @@ static void a_file_that_was_forgotten_is_not_taken_for_another(void **state)
 	assert_int_equal(scene->edges.own.told[number], EDGE_UNTOLD);
 
 	/* Another one has the first number that is free. */
-	const struct file_hint hint = { .pid = INT32_MAX,
-					.path = span_of_text("/nowhere") };
+	const struct file_hint hint = { .pid = INT32_MAX, .path = span_of_text("/nowhere") };
 	uint32_t first;
 	assert_int_equal(file_table_find(&scene->files, &hint, &first), 0);
 	assert_int_equal(first, scene->files.beyond + 1);

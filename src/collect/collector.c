@@ -39,7 +39,7 @@ void collector_free(struct collector *collector)
 	edges_release(&session->edges);
 	left_out_release(&session->unread);
 	shares_release(&session->shares); /* after all that gives back to them */
-	byte_pool_release(&session->groups);
+	groups_release(&session->groups);
 	tally_release(&session->tally);
 	chain_release(&session->chain);
 	bursts_release(&session->bursts);

@@ -123,7 +123,7 @@ static int add_context(struct session *session, struct process *process,
 static int make_context(struct session *session, struct process *process, uint32_t tid,
 			uint32_t slot, uint32_t *id)
 {
-	struct span group = byte_pool_get(&session->groups, process->group);
+	struct span group = groups_path(&session->groups, process->group);
 	struct profile_context context = {
 		.comm = comm_of(process),
 		.cgroup = group,

@@ -138,7 +138,6 @@ struct file_table {
 struct file_hint {
 	uint32_t pid;
 	uint64_t start, end; /* of the mapping */
-	bool has_inode;
 	uint32_t major, minor;
 	uint64_t inode, generation;
 	bool generation_known; /* records tell it, though 0 where there is none */

@@ -20,7 +20,7 @@
 #define HOLDS_MOST_NS  UINT64_C(10000000000)
 #define VAIN_LEAST_NS  UINT64_C(10000000)
 
-/* A mapping by which user, under which path, was compared with which file. */
+/* What was compared: a user's mapping under a path, with a file. */
 struct look_key {
 	uint64_t file; /* its number */
 	uint64_t share;
@@ -35,9 +35,9 @@ struct look {
 };
 
 struct file_looks {
-	struct look found[LOOKS];
-	struct look
-		vain[LOOKS_IN_VAIN]; /* what could not be opened; `file` is the inode's newest */
+	struct look found[LOOKS]; /* the mapping is the file */
+	/* The mapping could not be opened; `file` is the inode's newest. */
+	struct look vain[LOOKS_IN_VAIN];
 };
 
 struct file_looks *file_looks_new(void)

@@ -13,7 +13,9 @@ struct generation {
 	struct still_used used;
 	struct tally_translation translation; /* from the present dictionaries to these */
 	struct number_map jits;		      /* by the new numbers of their images */
-	uint32_t *carried; /* by sample that waits for its weight: its place in `tally` */
+	struct groups groups;
+	uint32_t *group_numbers; /* by the present numbers of control groups */
+	uint32_t *carried;	 /* by sample that waits for its weight: its place in `tally` */
 };
 
 static void generation_release(struct generation *generation)
@@ -22,6 +24,8 @@ static void generation_release(struct generation *generation)
 	tally_translation_release(&generation->translation);
 	still_used_release(&generation->used);
 	number_map_release(&generation->jits);
+	groups_release(&generation->groups);
+	free(generation->group_numbers);
 	profile_free(generation->dictionaries);
 	free(generation->carried);
 }
@@ -44,7 +48,9 @@ static int init(struct generation *generation, const struct session *session)
 	generation->dictionaries = profile_new();
 	generation->carried =
 		calloc(count_waiting(&session->counters) + 1, sizeof(*generation->carried));
-	if (!generation->dictionaries || !generation->carried)
+	generation->group_numbers =
+		calloc(session->groups.paths.count + 1, sizeof(*generation->group_numbers));
+	if (!generation->dictionaries || !generation->carried || !generation->group_numbers)
 		return -ENOMEM;
 	int ret = tally_init(&generation->tally, session->profile);
 	return ret < 0 ? ret
@@ -198,6 +204,8 @@ static void replace(struct generation *generation, struct session *session)
 	struct tally tally = session->tally;
 	redirect(generation, session);
 	renumber_images(generation, session);
+	groups_renumber(&session->groups, &generation->groups, generation->group_numbers,
+			&session->processes, &session->shares);
 	edges_forget_files(&session->edges, generation->used.files);
 	file_table_forget(&session->files, generation->used.files);
 	*session->profile = *generation->dictionaries;
@@ -223,6 +231,9 @@ int session_begin_generation(struct session *session)
 		ret = jit_table_plan_images(&session->jits,
 					    generation.translation.ids.dictionaries[PROFILE_IMAGE],
 					    &generation.jits);
+	if (ret == 0)
+		ret = groups_plan(&session->groups, &session->processes, &generation.groups,
+				  generation.group_numbers);
 	if (ret == 0)
 		ret = carry_places(&generation, session);
 	if (ret == 0)

@@ -275,7 +275,6 @@ static int handle_mapping(struct session *session, const struct perf_record *rec
 		.pid = mapping->pid,
 		.start = mapping->start,
 		.end = end,
-		.has_inode = true,
 		.major = mapping->major,
 		.minor = mapping->minor,
 		.inode = mapping->inode,

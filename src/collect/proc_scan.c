@@ -93,7 +93,6 @@ static int take_map_line(struct session *session, struct process *process, const
 		.pid = process->pid,
 		.start = start,
 		.end = end,
-		.has_inode = true,
 		.major = major_number,
 		.minor = minor_number,
 		.inode = inode,
@@ -251,13 +250,8 @@ int session_read_group(struct session *session, struct process *process)
 	struct span group = cgroup_path((struct span){ buffer.data, buffer.size });
 	if (!group.data)
 		return 0;
-	uint32_t known;
-	if (byte_pool_find(&session->groups, group, &known)) {
-		process->group = known;
+	if (groups_find(&session->groups, group, &process->group))
 		return 0;
-	}
-	if (!share_take(&session->shares, session_share(session, process), SHARE_CONTEXTS,
-			1 + group.size / 256))
-		return 0;
-	return byte_pool_add(&session->groups, group, &process->group);
+	return groups_add(&session->groups, &session->shares, session_share(session, process),
+			  group, &process->group);
 }

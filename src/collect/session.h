@@ -11,6 +11,7 @@
 #include "collect/counters.h"
 #include "collect/edges.h"
 #include "collect/file_table.h"
+#include "collect/groups.h"
 #include "collect/guarded.h"
 #include "collect/jit.h"
 #include "collect/kernel_code.h"
@@ -26,7 +27,6 @@
 #include "intake/calls.h"
 #include "intake/read_window.h"
 #include "machine/sample_memory.h"
-#include "profile/byte_pool.h"
 #include "symbol/helper_process.h"
 
 #define SESSION_CONTEXT_CACHE	1024
@@ -79,7 +79,7 @@ struct session {
 	uint64_t hurry_ns;	   /* since when the owner wishes to end soon; 0: it does not */
 	bool gathering;		   /* names and code, at the end of an epoch */
 	struct urgency urgency;
-	struct byte_pool groups;		 /* cgroup paths */
+	struct groups groups;
 	uint32_t unknown_images[UNKNOWN_CAUSES]; /* that stand for each cause; 0: none yet */
 	struct session_context contexts[SESSION_CONTEXT_CACHE];
 	uint32_t context_serial;	       /* given last */
@@ -113,8 +113,9 @@ enum collect_wish session_wish(struct session *session);
 int session_look(void *session);
 
 /* generation.c: to be called when an epoch has been handed out. Drops its tally and dictionaries,
- * but for places and contexts of samples that still wait for their weight or to be interpreted. 0,
- * or -ENOMEM: then nothing has changed. */
+ * but for places and contexts of samples that still wait for their weight or to be interpreted;
+ * and files, images, control groups and code made at run time that nothing refers to any more
+ * (still_used.h). 0, or -ENOMEM: then nothing has changed. */
 int session_begin_generation(struct session *session);
 
 /* context.c: the share of the process's user; an unknown stranger's when the process has ended

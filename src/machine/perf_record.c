@@ -257,6 +257,36 @@ static void take_mapping(struct cursor *cursor, const struct perf_layout *layout
 	mapping->path = take_text(cursor);
 }
 
+/* Records of code of the kernel's that came, went or changed. */
+static void take_kernel_text(struct cursor *cursor, struct perf_record *record)
+{
+	uint16_t old_size, new_size;
+	switch (record->type) {
+	case PERF_RECORD_KSYMBOL:
+		record->symbol.address = cursor_u64(cursor);
+		record->symbol.size_bytes = cursor_u32(cursor);
+		record->symbol.kind = cursor_u16(cursor);
+		record->symbol.flags = cursor_u16(cursor);
+		record->symbol.name = take_text(cursor);
+		break;
+	case PERF_RECORD_BPF_EVENT:
+		record->bpf.kind = cursor_u16(cursor);
+		record->bpf.flags = cursor_u16(cursor);
+		record->bpf.id = cursor_u32(cursor);
+		record->bpf.tag = take_span(cursor, 8);
+		break;
+	case PERF_RECORD_TEXT_POKE:
+		record->poke.address = cursor_u64(cursor);
+		old_size = cursor_u16(cursor);
+		new_size = cursor_u16(cursor);
+		record->poke.old_bytes = take_span(cursor, old_size);
+		record->poke.new_bytes = take_span(cursor, new_size);
+		break;
+	default:
+		break;
+	}
+}
+
 static void take_body(struct cursor *cursor, const struct perf_layout *layout,
 		      struct perf_record *record)
 {
@@ -297,31 +327,12 @@ static void take_body(struct cursor *cursor, const struct perf_layout *layout,
 		record->read.tid = cursor_u32(cursor);
 		take_read(cursor, layout->read_format, &record->read.read);
 		break;
-	case PERF_RECORD_KSYMBOL:
-		record->symbol.address = cursor_u64(cursor);
-		record->symbol.size_bytes = cursor_u32(cursor);
-		record->symbol.kind = cursor_u16(cursor);
-		record->symbol.flags = cursor_u16(cursor);
-		record->symbol.name = take_text(cursor);
-		break;
-	case PERF_RECORD_BPF_EVENT:
-		record->bpf.kind = cursor_u16(cursor);
-		record->bpf.flags = cursor_u16(cursor);
-		record->bpf.id = cursor_u32(cursor);
-		record->bpf.tag = take_span(cursor, 8);
-		break;
 	case PERF_RECORD_CGROUP:
 		record->cgroup.id = cursor_u64(cursor);
 		record->cgroup.path = take_text(cursor);
 		break;
-	case PERF_RECORD_TEXT_POKE:
-		record->poke.address = cursor_u64(cursor);
-		uint16_t old_size = cursor_u16(cursor);
-		uint16_t new_size = cursor_u16(cursor);
-		record->poke.old_bytes = take_span(cursor, old_size);
-		record->poke.new_bytes = take_span(cursor, new_size);
-		break;
 	default:
+		take_kernel_text(cursor, record);
 		break;
 	}
 }

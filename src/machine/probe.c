@@ -61,9 +61,7 @@ void perf_features_probe(struct perf_features *features)
 	attr = harmless();
 	attr.inherit = 1;
 	attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_GROUP;
-	attr.sample_type = PERF_SAMPLE_READ;
-	features->inherit_read = ask(&attr);
-	attr.sample_type |= PERF_SAMPLE_TID;
+	attr.sample_type = PERF_SAMPLE_READ | PERF_SAMPLE_TID;
 	features->inherit_read_tid = ask(&attr);
 
 	attr = harmless();
@@ -77,18 +75,6 @@ void perf_features_probe(struct perf_features *features)
 	attr = harmless();
 	attr.text_poke = 1;
 	features->text_poke = ask(&attr);
-
-	attr = harmless();
-	attr.cgroup = 1;
-	features->cgroup = ask(&attr);
-
-	attr = harmless();
-	attr.remove_on_exec = 1;
-	features->remove_on_exec = ask(&attr);
-
-	attr = harmless();
-	attr.inherit = attr.inherit_thread = 1;
-	features->inherit_thread = ask(&attr);
 
 	attr = harmless();
 	attr.type = PERF_TYPE_HARDWARE;

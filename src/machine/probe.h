@@ -18,13 +18,9 @@ struct perf_event_attr;
 struct perf_features {
 	enum fact format_lost;	    /* PERF_FORMAT_LOST (Linux 6.0) */
 	enum fact inherit_read_tid; /* inherit + PERF_SAMPLE_READ + PERF_SAMPLE_TID (Linux 6.12) */
-	enum fact inherit_read;	    /* the same without PERF_SAMPLE_TID */
 	enum fact build_id;	    /* attr.build_id in mmap2 records (Linux 5.12) */
 	enum fact ksymbol;	    /* attr.ksymbol (Linux 5.1) */
 	enum fact text_poke;	    /* attr.text_poke (Linux 5.8) */
-	enum fact cgroup;	    /* attr.cgroup records (Linux 5.7) */
-	enum fact remove_on_exec;   /* attr.remove_on_exec (Linux 5.13) */
-	enum fact inherit_thread;   /* attr.inherit_thread (Linux 5.13) */
 	enum fact branch_stack;	    /* taken branches (LBR, BRBE) with samples of cycles */
 };
 void perf_features_probe(struct perf_features *features);

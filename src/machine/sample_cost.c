@@ -319,7 +319,7 @@ int sample_cost_measure(const struct event *event, int64_t max_sample_rate,
 	/* Above the limit the kernel throttles; half of it is safe. */
 	if (max_sample_rate > 1 && (uint64_t)max_sample_rate / 2 < rate_hz)
 		rate_hz = (uint64_t)max_sample_rate / 2;
-	*cost = (struct sample_cost){ .own_rate_hz = (double)rate_hz };
+	*cost = (struct sample_cost){ 0 };
 	CLEANUP(sampler_close) struct sampler sampler;
 	int status = sampler_open(event, rate_hz, &sampler, err);
 	if (status)

@@ -15,7 +15,6 @@ struct sample_memory;
 
 struct sample_cost {
 	double ns, low_ns, high_ns; /* of a sample: median, 10th and 90th percentile */
-	double own_rate_hz;	    /* of sampling, while it was measured */
 	uint64_t samples;	    /* how many were measured */
 	double busy_ratio;	    /* the part of the time without sampling that other work took */
 };

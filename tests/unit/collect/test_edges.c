@@ -55,7 +55,6 @@ static void map_all(struct scene *scene)
 		struct file_hint hint = { .pid = (uint32_t)getpid(),
 					  .start = mapping.start,
 					  .end = mapping.end,
-					  .has_inode = true,
 					  .major = mappings[i].major,
 					  .minor = mappings[i].minor,
 					  .inode = mappings[i].inode,
@@ -342,9 +341,7 @@ static void a_file_that_was_forgotten_is_not_taken_for_another(void **state)
 	assert_int_equal(scene->edges.own.file_states[number], EDGE_FILE_UNSENT);
 
 	/* Another one has the first number that is free. */
-	const struct file_hint hint = { .pid = INT32_MAX,
-					.has_inode = true,
-					.path = span_of_text("/nowhere") };
+	const struct file_hint hint = { .pid = INT32_MAX, .path = span_of_text("/nowhere") };
 	uint32_t first;
 	assert_int_equal(file_table_find(&scene->files, &hint, &first), 0);
 	assert_int_equal(first, scene->files.beyond + 1);

@@ -69,7 +69,6 @@ static struct file_hint hint_of(const char *path, unsigned devices, struct share
 	struct stat info;
 	assert_int_equal(stat(path, &info), 0);
 	return (struct file_hint){ .pid = (uint32_t)getpid(),
-				   .has_inode = true,
 				   .major = major(info.st_dev),
 				   .minor = minor(info.st_dev) + devices,
 				   .inode = info.st_ino,

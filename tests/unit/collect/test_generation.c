@@ -389,7 +389,6 @@ static uint32_t map_file(struct session *session, uint32_t pid, uint64_t inode, 
 	char path[64];
 	snprintf(path, sizeof(path), "/build/%u", (unsigned)inode);
 	struct file_hint hint = { .pid = pid,
-				  .has_inode = true,
 				  .inode = inode,
 				  .share = share,
 				  .payer = share,
@@ -526,6 +525,44 @@ static void a_file_stays_while_it_is_mapped_or_waited_for(void **state)
 	free_session_of_files(session);
 }
 
+/* In each epoch containers come and go, more than there is room for names of in two. */
+static void control_groups_go_with_their_processes(void **state)
+{
+	(void)state;
+	struct session *session = new_session();
+	struct share *share = shares_of_user(&session->shares, STRANGER);
+	struct process *lives = process_need(&session->processes, 1);
+	const struct span home = span_of_text("/home");
+	uint32_t pid = 100;
+	assert_int_equal(groups_add(&session->groups, &session->shares, share,
+				    span_of_text("/gone"), &lives->group),
+			 0);
+	assert_int_equal(groups_add(&session->groups, &session->shares, share, home, &lives->group),
+			 0);
+	for (unsigned i = 0; i < EPOCHS * EPOCH_NAMES; i++, pid++) {
+		char path[64];
+		struct process *process = process_need(&session->processes, pid);
+		snprintf(path, sizeof(path), "/container/%u", i);
+		assert_int_equal(groups_add(&session->groups, &session->shares, share,
+					    span_of_text(path), &process->group),
+				 0);
+		assert_true(span_equal(groups_path(&session->groups, process->group),
+				       span_of_text(path)));
+		end_process(session, pid);
+		if ((i + 1) % EPOCH_NAMES != 0)
+			continue;
+		assert_int_equal(session_begin_generation(session), 0);
+		assert_int_equal(session->groups.paths.count, 1);
+		assert_int_equal(lives->group, 1);
+		assert_true(span_equal(groups_path(&session->groups, 1), home));
+		assert_int_equal(share->held[SHARE_CONTEXTS], 1);
+	}
+	assert_int_equal(share->refused[SHARE_CONTEXTS], 0);
+	groups_release(&session->groups);
+	process_table_release(&session->processes);
+	free_session(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -539,6 +576,7 @@ int main(void)
 		cmocka_unit_test(images_that_are_used_go_on),
 		cmocka_unit_test(files_and_code_go_with_who_ran_them),
 		cmocka_unit_test(a_file_stays_while_it_is_mapped_or_waited_for),
+		cmocka_unit_test(control_groups_go_with_their_processes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,7 +182,6 @@ static void map_dump(struct watched *watched)
 	write_file(watched, watched->dump);
 	assert_int_equal(stat(watched->dump, &info), 0);
 	const struct file_hint hint = { .pid = (uint32_t)getpid(),
-					.has_inode = true,
 					.major = major(info.st_dev),
 					.minor = minor(info.st_dev),
 					.inode = info.st_ino,

@@ -155,7 +155,7 @@ static void free_live(struct live *live)
 	kernel_map_release(&session->kernel);
 	profile_free(session->profile);
 	shares_release(&session->shares);
-	byte_pool_release(&session->groups);
+	groups_release(&session->groups);
 	number_map_release(&session->counters.by_id);
 	bursts_release(&session->bursts);
 	weight_release(&live->lanes[0].weight);

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/error.h"
 
 static void add_sentence(struct resolver *resolver, struct sentences *sentences, const char *text)
@@ -39,7 +40,8 @@ int resolver_new(const struct profile *profile, const struct resolver_options *o
 	if (!resolver)
 		return error_set(err, -ENOMEM, "out of memory");
 	resolver->profile = profile;
-	shown_names_init(&resolver->names, &resolver->arena);
+	for (size_t i = 0; i < COUNT_OF(resolver->names); i++)
+		demangled_init(&resolver->names[i], &resolver->arena);
 	if (options)
 		resolver->options = *options;
 	if (options && options->perf_cache)
@@ -77,7 +79,8 @@ void resolver_free(struct resolver *resolver)
 	stash_index_free(resolver->stash);
 	stash_index_free(resolver->local_stash);
 	local_files_release(&resolver->local);
-	shown_names_release(&resolver->names);
+	for (size_t i = 0; i < COUNT_OF(resolver->names); i++)
+		demangled_release(&resolver->names[i]);
 	arena_release(&resolver->arena);
 	image_claims_release(&resolver->claims);
 	free(resolver->images);

@@ -29,10 +29,18 @@ static bool procedure_equal(const void *rows, uint32_t position, const void *wan
 	       a->name_id == b->name_id;
 }
 
-const char *resolver_show(struct resolver *resolver, struct span linkage)
+struct demangled *resolver_names(struct resolver *resolver, uint32_t image)
 {
-	const char *name = shown_names_look_up(&resolver->names, linkage);
-	const char *trouble = shown_names_trouble(&resolver->names);
+	struct profile_image row =
+		image ? profile_image(resolver->profile, image) : (struct profile_image){ 0 };
+	return &resolver->names[row.writer != 0 || row.kind == IMAGE_JIT];
+}
+
+const char *resolver_show(struct resolver *resolver, uint32_t image, struct span linkage)
+{
+	struct demangled *names = resolver_names(resolver, image);
+	const char *name = demangled_look_up(names, linkage);
+	const char *trouble = demangled_trouble(names);
 	if (trouble) {
 		char sentence[256];
 		snprintf(sentence, sizeof(sentence),
@@ -43,23 +51,24 @@ const char *resolver_show(struct resolver *resolver, struct span linkage)
 }
 
 /* The functions around it are likely to be shown as well. */
-static void look_ahead(struct resolver *resolver, bool local, const struct stash_function *function)
+static void look_ahead(struct resolver *resolver, uint32_t image, bool local,
+		       const struct stash_function *function)
 {
 	struct span names[DEMANGLE_BATCH];
 	size_t count = stash_names_around(local ? resolver->local_stash : resolver->stash, function,
 					  names, DEMANGLE_BATCH);
-	shown_names_add(&resolver->names, names, count);
+	demangled_add(resolver_names(resolver, image), names, count);
 }
 
-static const char *show_function(struct resolver *resolver, bool local,
+static const char *show_function(struct resolver *resolver, uint32_t image, bool local,
 				 const struct stash_function *found)
 {
 	struct span linkage = found->function.name;
 	if (!demangle_concerns(linkage) && !(found->function.flags & FUNCTION_NEAREST))
 		return resolver_copy(resolver, linkage);
-	if (!shown_names_find(&resolver->names, linkage))
-		look_ahead(resolver, local, found);
-	const char *name = resolver_show(resolver, linkage);
+	if (!demangled_find(resolver_names(resolver, image), linkage))
+		look_ahead(resolver, image, local, found);
+	const char *name = resolver_show(resolver, image, linkage);
 	if (!name || !(found->function.flags & FUNCTION_NEAREST))
 		return name;
 	return arena_printf(&resolver->arena, "%s (nearest symbol)", name);
@@ -97,7 +106,7 @@ static struct procedure_entry *keep_procedure(struct resolver *resolver,
 			arena_printf(&resolver->arena, "%s+0x%" PRIx64, image, procedure->first);
 	} else {
 		procedure->linkage = resolver_copy(resolver, found->function.name);
-		procedure->name = show_function(resolver, wanted->local, found);
+		procedure->name = show_function(resolver, procedure->image, wanted->local, found);
 		procedure->named = true;
 	}
 	if (!procedure->name || !procedure->linkage ||

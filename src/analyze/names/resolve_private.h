@@ -8,7 +8,7 @@
 #include "analyze/names/image_claims.h"
 #include "analyze/names/local_files.h"
 #include "analyze/names/resolve.h"
-#include "analyze/names/shown_names.h"
+#include "analyze/names/demangled.h"
 #include "base/arena.h"
 #include "base/hash_index.h"
 
@@ -60,7 +60,7 @@ struct resolver {
 	struct place_entry **places;
 	size_t place_count, place_capacity;
 	struct hash_index place_index;
-	struct shown_names names;
+	struct demangled names[2]; /* of images that are trusted, and of others: resolver_names() */
 	struct image_claims claims;
 	struct sentences notes, file_notes;
 };
@@ -73,8 +73,12 @@ void resolver_add_note(void *context, const char *sentence);
 struct stash_index *resolver_stash_for(struct resolver *resolver, uint32_t image, bool *local);
 /* Of the arena; NULL when out of memory. */
 const char *resolver_copy(struct resolver *resolver, struct span text);
-/* The name as people read it, each once; of the arena, NULL when out of memory. */
-const char *resolver_show(struct resolver *resolver, struct span linkage);
+/* The names of functions in an image. Those that a stranger can choose, of a file that he can write
+ * or of code made at run time, are apart: the time that hostile names cost is limited, and he must
+ * not use it up for others. */
+struct demangled *resolver_names(struct resolver *resolver, uint32_t image);
+/* A name of the image as people read it, each once; of the arena, NULL when out of memory. */
+const char *resolver_show(struct resolver *resolver, uint32_t image, struct span linkage);
 /* The procedure of a function in a stash. NULL when out of memory. */
 struct procedure_entry *resolver_keep_function(struct resolver *resolver, uint32_t image,
 					       bool local, const struct stash_function *found);

@@ -30,7 +30,7 @@ const char *resolver_callee(struct resolver *resolver, uint32_t image, uint64_t 
 	const struct record *record = stash_record(stash, image, RECORD_CALLEE, position);
 	if (record->first != vaddr || !record_get_callee(record, &name) || name.size == 0)
 		return NULL;
-	return resolver_show(resolver, name);
+	return resolver_show(resolver, image, name);
 }
 
 static struct stash_index *stash_of(const struct resolver *resolver,
@@ -61,6 +61,7 @@ bool resolver_has_source(struct resolver *resolver, uint32_t image)
 static void look_ahead(struct resolver *resolver, const struct stash_index *stash, uint32_t image,
 		       uint64_t vaddr)
 {
+	struct demangled *known_names = resolver_names(resolver, image);
 	struct span names[DEMANGLE_BATCH], text;
 	size_t known = stash_record_count(stash, image, RECORD_LINES), count = 0;
 	size_t behind = first_record(stash, image, RECORD_LINES, vaddr + 1);
@@ -70,10 +71,10 @@ static void look_ahead(struct resolver *resolver, const struct stash_index *stas
 		struct lines_texts texts;
 		lines_texts_begin(&texts, stash_record(stash, image, RECORD_LINES, i));
 		while (count < DEMANGLE_BATCH && lines_texts_next(&texts, &text))
-			if (demangle_concerns(text) && !shown_names_find(&resolver->names, text))
+			if (demangle_concerns(text) && !demangled_find(known_names, text))
 				names[count++] = text;
 	}
-	shown_names_add(&resolver->names, names, count);
+	demangled_add(known_names, names, count);
 }
 
 static const char *show_inlined(struct resolver *resolver, const struct place_entry *entry,
@@ -81,10 +82,11 @@ static const char *show_inlined(struct resolver *resolver, const struct place_en
 {
 	if (function.size == 0)
 		return NULL;
-	if (demangle_concerns(function) && !shown_names_find(&resolver->names, function))
+	if (demangle_concerns(function) &&
+	    !demangled_find(resolver_names(resolver, entry->image), function))
 		look_ahead(resolver, stash_of(resolver, entry->procedure), entry->image,
 			   entry->place.vaddr);
-	return resolver_show(resolver, function);
+	return resolver_show(resolver, entry->image, function);
 }
 
 size_t resolver_source(struct resolver *resolver, const struct place *place,
@@ -109,7 +111,9 @@ size_t resolver_source(struct resolver *resolver, const struct place *place,
 	for (size_t i = 0; i < count; i++)
 		entry->frames[i] = (struct source_frame){
 			.function = show_inlined(resolver, entry, found[i].function),
-			.file = found[i].file.size ? resolver_show(resolver, found[i].file) : NULL,
+			.file = found[i].file.size
+					? resolver_show(resolver, entry->image, found[i].file)
+					: NULL,
 			.line = found[i].line,
 		};
 	entry->frame_count = count;

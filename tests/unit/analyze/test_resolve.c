@@ -12,6 +12,7 @@
 #include "analyze/names/resolve.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "image/writer.h"
 #include "base/error.h"
 #include "base/small_file.h"
 #include "image/notes.h"
@@ -155,6 +156,33 @@ static void a_name_that_demangles_for_ever_is_shown_as_it_is(void **state)
 	assert_int_equal(resolver_notes(resolver, &notes), 1);
 	assert_string_equal(notes[0], "a mangled name could not be read: no answer within 500 ms; "
 				      "such names are shown as the linker has them");
+	profile_free(test.profile);
+}
+
+/* A stranger's file has so many of them that no time is left for names of his. */
+static void hostile_names_leave_those_of_trusted_files_alone(void **state)
+{
+	(void)state;
+	struct test_profile test = test_profile_new();
+	uint32_t trusted = add_image(test.profile, IMAGE_FILE, NULL, "\xab\1");
+	struct profile_image strangers = { .kind = IMAGE_FILE,
+					   .build_id = span_of_text("\xab\2"),
+					   .writer = writer_of(WRITER_USER, 1000) };
+	uint32_t image;
+	assert_int_equal(profile_add_image(test.profile, &strangers, &image), 0);
+	for (unsigned i = 0; i < 12; i++) {
+		char name[64];
+		snprintf(name, sizeof(name), "_RNvMNvYFGzzzzzzzzzz_EuNtC1a1b1c1d1%c", 'a' + i);
+		add_function(test.profile, image, 0x100 * i, 0x100 * i + 0xff, name, 0, 0);
+	}
+	add_function(test.profile, image, 0x2000, 0x20ff, "_ZN2ns1hEd", 0, 0);
+	add_function(test.profile, trusted, 0x2000, 0x20ff, "_ZN2ns1hEd", 0, 0);
+	CLEANUP(resolver_freep) struct resolver *resolver = resolver_of(test.profile, &stash_only);
+	for (unsigned i = 0; i < 12; i++)
+		assert_non_null(procedure_at(resolver, FRAME_IP, image, 0x100 * i));
+	assert_string_equal(procedure_at(resolver, FRAME_IP, image, 0x2010)->name, "_ZN2ns1hEd");
+	assert_string_equal(procedure_at(resolver, FRAME_IP, trusted, 0x2010)->name,
+			    "ns::h(double)");
 	profile_free(test.profile);
 }
 
@@ -540,6 +568,7 @@ int main(void)
 		cmocka_unit_test(images_have_short_names),
 		cmocka_unit_test(procedures_come_from_the_stash),
 		cmocka_unit_test(a_name_that_demangles_for_ever_is_shown_as_it_is),
+		cmocka_unit_test(hostile_names_leave_those_of_trusted_files_alone),
 		cmocka_unit_test(bare_names_are_procedures_of_that_name),
 		cmocka_unit_test(files_of_the_same_build_stand_in_for_a_stash),
 		cmocka_unit_test(images_that_are_one_file_are_named_each_by_itself),

@@ -6,39 +6,39 @@
 
 #include <cmocka.h>
 
-#include "analyze/names/shown_names.h"
+#include "analyze/names/demangled.h"
 #include "base/cleanup.h"
 
 static void names_that_were_added_are_found(void **state)
 {
 	(void)state;
 	CLEANUP(arena_release) struct arena arena = { 0 };
-	CLEANUP(shown_names_release) struct shown_names names;
+	CLEANUP(demangled_release) struct demangled names;
 	const struct span added[] = { span_of_text("_Z1fv"), span_of_text("main"),
 				      span_of_text("_Z1gi"), span_of_text("_Z1fv") };
-	shown_names_init(&names, &arena);
-	assert_null(shown_names_find(&names, added[0]));
-	shown_names_add(&names, added, 4);
-	assert_string_equal(shown_names_find(&names, span_of_text("_Z1fv")), "f()");
-	assert_string_equal(shown_names_find(&names, span_of_text("_Z1gi")), "g(int)");
-	assert_null(shown_names_find(&names, added[1])); /* there is nothing to ask about it */
+	demangled_init(&names, &arena);
+	assert_null(demangled_find(&names, added[0]));
+	demangled_add(&names, added, 4);
+	assert_string_equal(demangled_find(&names, span_of_text("_Z1fv")), "f()");
+	assert_string_equal(demangled_find(&names, span_of_text("_Z1gi")), "g(int)");
+	assert_null(demangled_find(&names, added[1])); /* there is nothing to ask about it */
 	assert_int_equal(names.count, 2);
-	assert_null(shown_names_trouble(&names));
+	assert_null(demangled_trouble(&names));
 }
 
 static void a_name_that_is_looked_up_is_one_text(void **state)
 {
 	(void)state;
 	CLEANUP(arena_release) struct arena arena = { 0 };
-	CLEANUP(shown_names_release) struct shown_names names;
-	shown_names_init(&names, &arena);
-	const char *first = shown_names_look_up(&names, span_of_text("_Z1fv"));
+	CLEANUP(demangled_release) struct demangled names;
+	demangled_init(&names, &arena);
+	const char *first = demangled_look_up(&names, span_of_text("_Z1fv"));
 	assert_string_equal(first, "f()");
-	assert_ptr_equal(shown_names_look_up(&names, span_of_text("_Z1fv")), first);
-	const char *plain = shown_names_look_up(&names, span_of_text("src/a.c"));
+	assert_ptr_equal(demangled_look_up(&names, span_of_text("_Z1fv")), first);
+	const char *plain = demangled_look_up(&names, span_of_text("src/a.c"));
 	assert_string_equal(plain, "src/a.c");
-	assert_ptr_equal(shown_names_look_up(&names, span_of_text("src/a.c")), plain);
-	assert_string_equal(shown_names_look_up(&names, span_of_text("_ZZZZ")), "_ZZZZ");
+	assert_ptr_equal(demangled_look_up(&names, span_of_text("src/a.c")), plain);
+	assert_string_equal(demangled_look_up(&names, span_of_text("_ZZZZ")), "_ZZZZ");
 }
 
 #define MANY (2 * DEMANGLE_BATCH + 3)
@@ -49,17 +49,17 @@ static void more_names_than_a_request_has_are_added(void **state)
 	static char linkages[MANY][32];
 	static struct span added[MANY];
 	CLEANUP(arena_release) struct arena arena = { 0 };
-	CLEANUP(shown_names_release) struct shown_names names;
-	shown_names_init(&names, &arena);
+	CLEANUP(demangled_release) struct demangled names;
+	demangled_init(&names, &arena);
 	for (size_t i = 0; i < MANY; i++) {
 		snprintf(linkages[i], sizeof(linkages[i]), "_Z5f%04zui", i);
 		added[i] = span_of_text(linkages[i]);
 	}
-	shown_names_add(&names, added, MANY);
+	demangled_add(&names, added, MANY);
 	for (size_t i = 0; i < MANY; i++) {
 		char expected[32];
 		snprintf(expected, sizeof(expected), "f%04zu(int)", i);
-		assert_string_equal(shown_names_find(&names, added[i]), expected);
+		assert_string_equal(demangled_find(&names, added[i]), expected);
 	}
 }
 

@@ -1,4 +1,4 @@
-#include "analyze/names/shown_names.h"
+#include "analyze/names/demangled.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,13 +6,13 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-void shown_names_init(struct shown_names *names, struct arena *arena)
+void demangled_init(struct demangled *names, struct arena *arena)
 {
-	*names = (struct shown_names){ .arena = arena };
+	*names = (struct demangled){ .arena = arena };
 	demangler_init(&names->demangler);
 }
 
-void shown_names_release(struct shown_names *names)
+void demangled_release(struct demangled *names)
 {
 	demangler_release(&names->demangler);
 	free(names->list);
@@ -21,23 +21,23 @@ void shown_names_release(struct shown_names *names)
 
 static bool name_equal(const void *rows, uint32_t position, const void *wanted)
 {
-	return span_equal(((const struct shown_name *)rows)[position].linkage,
+	return span_equal(((const struct demangled_name *)rows)[position].linkage,
 			  *(const struct span *)wanted);
 }
 
-static const char *find(const struct shown_names *names, struct span linkage, uint64_t hash)
+static const char *find(const struct demangled *names, struct span linkage, uint64_t hash)
 {
 	uint32_t position = hash_index_find(&names->index, hash, name_equal, names->list, &linkage);
 	return position == HASH_INDEX_NONE ? NULL : names->list[position].name;
 }
 
-const char *shown_names_find(const struct shown_names *names, struct span linkage)
+const char *demangled_find(const struct demangled *names, struct span linkage)
 {
 	return find(names, linkage, hash_bytes(linkage.data, linkage.size));
 }
 
 /* Keeps `shown`, or where it is NULL the linkage name itself. Returns what it kept. */
-static const char *keep(struct shown_names *names, struct span linkage, uint64_t hash,
+static const char *keep(struct demangled *names, struct span linkage, uint64_t hash,
 			const char *shown)
 {
 	const char *copy = shown ? arena_copy_text(names->arena, shown, strlen(shown))
@@ -45,7 +45,7 @@ static const char *keep(struct shown_names *names, struct span linkage, uint64_t
 	if (!copy ||
 	    array_reserve(&names->list, &names->capacity, names->count, sizeof(*names->list)) < 0)
 		return copy;
-	names->list[names->count] = (struct shown_name){ linkage, copy };
+	names->list[names->count] = (struct demangled_name){ linkage, copy };
 	if (hash_index_add(&names->index, hash, (uint32_t)names->count) == 0)
 		names->count++;
 	return copy;
@@ -58,7 +58,7 @@ struct batch {
 	size_t count;
 };
 
-static void add_batch(struct shown_names *names, struct batch *batch)
+static void add_batch(struct demangled *names, struct batch *batch)
 {
 	char *shown[DEMANGLE_BATCH];
 	demangle(&names->demangler, batch->linkages, batch->count, shown);
@@ -71,7 +71,7 @@ static void add_batch(struct shown_names *names, struct batch *batch)
 	batch->count = 0;
 }
 
-void shown_names_add(struct shown_names *names, const struct span *linkages, size_t count)
+void demangled_add(struct demangled *names, const struct span *linkages, size_t count)
 {
 	struct batch batch;
 	batch.count = 0;
@@ -90,18 +90,18 @@ void shown_names_add(struct shown_names *names, const struct span *linkages, siz
 		add_batch(names, &batch);
 }
 
-const char *shown_names_look_up(struct shown_names *names, struct span linkage)
+const char *demangled_look_up(struct demangled *names, struct span linkage)
 {
 	uint64_t hash = hash_bytes(linkage.data, linkage.size);
 	const char *found = find(names, linkage, hash);
 	if (!found && demangle_concerns(linkage)) {
-		shown_names_add(names, &linkage, 1);
+		demangled_add(names, &linkage, 1);
 		found = find(names, linkage, hash);
 	}
 	return found ? found : keep(names, linkage, hash, NULL);
 }
 
-const char *shown_names_trouble(const struct shown_names *names)
+const char *demangled_trouble(const struct demangled *names)
 {
 	return demangler_trouble(&names->demangler);
 }

@@ -118,18 +118,31 @@ static int service_bursts(struct collector *collector, uint64_t limit_ns)
 	return ret;
 }
 
-int collector_service(struct collector *collector, struct error *err)
+enum service_purpose { SERVICE_RINGS, SERVICE_DRAIN };
+
+/*
+ * Reads the counters, for a drain those of clocks too. It comes before the samples up to then are
+ * handled, which takes a while: what runs meanwhile has its samples in the next window, and its
+ * counts as well. And it comes once: two readings at the same moment show neither the rate that
+ * periods are adapted to nor whether a CPU was away.
+ */
+static int read_counters(struct collector *collector, enum service_purpose purpose, bool weighs)
+{
+	struct counters *counters = &collector->session.counters;
+	if (purpose == SERVICE_DRAIN)
+		return counters_read(counters, COUNTERS_ALL);
+	return weighs ? counters_read(counters, COUNTERS_COUNTED) : 0;
+}
+
+static int serve(struct collector *collector, enum service_purpose purpose, struct error *err)
 {
 	struct session *session = &collector->session;
 	uint64_t now = clock_monotonic_ns();
-	int kept = ring_keeper_end(&session->keeper);
+	int ret = ring_keeper_end(&session->keeper);
 	bool due = ran_out(collector->timer_fd);
 	bool weighs = due && !session->inherit;
-	/* Counts are read before the samples up to then are handled, which takes a while: what runs
-	 * meanwhile has its samples in the next window, and its counts as well. */
-	int ret = kept < 0 ? kept
-		  : weighs ? counters_read(&session->counters, COUNTERS_COUNTED)
-			   : 0;
+	if (ret == 0)
+		ret = read_counters(collector, purpose, weighs);
 	urgency_watch(&session->urgency);
 	resume_sideband(collector);
 	ring_watch_renew(&session->counters.watch);
@@ -153,6 +166,11 @@ int collector_service(struct collector *collector, struct error *err)
 	}
 	process_reap(&session->processes, now - REAP_AFTER_NS);
 	return ret < 0 ? failed(err, ret) : 0;
+}
+
+int collector_service(struct collector *collector, struct error *err)
+{
+	return serve(collector, SERVICE_RINGS, err);
 }
 
 static int add_source(struct collector *collector, struct profile *profile)
@@ -206,16 +224,11 @@ static int take(struct collector *collector, enum epoch_state state, struct prof
 static int service_and_read(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
-	int ret = counters_read(&session->counters, COUNTERS_ALL);
-	if (ret < 0)
-		return failed(err, ret);
-	ret = collector_service(collector, err);
+	int ret = serve(collector, SERVICE_DRAIN, err);
 	if (ret < 0)
 		return ret;
 	uint64_t now_ns = clock_monotonic_ns();
-	if (ret == 0)
-		ret = hotplug_check(&collector->hotplug, &session->counters, &collector->ledger,
-				    now_ns);
+	ret = hotplug_check(&collector->hotplug, &session->counters, &collector->ledger, now_ns);
 	if (ret == 0)
 		ret = session_settle(session, false);
 	hotplug_settle(&collector->hotplug, &session->counters, &collector->ledger, now_ns);

@@ -421,6 +421,25 @@ static void who_waits_is_woken_by_news_and_by_the_clock(void **state)
 	recording_end(&r);
 }
 
+/* Read twice in a moment its counters would stand still, as those of a CPU that was away. */
+static void a_drain_in_which_weights_are_due_takes_no_cpu_for_away(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "page-faults");
+	recording_start(&r);
+	struct made_up_event *faults = recording_event(&r, "page-faults");
+	struct pollfd waiting = { collector_poll_fd(r.collector), POLLIN, 0 };
+	assert_int_equal(poll(&waiting, 1, 10000), 1); /* for the clock */
+	faults->value = 100;
+	faults->enabled_ns = faults->running_ns = 100000000;
+	recording_drain(&r);
+	assert_ptr_equal(recording_event(&r, "page-faults"), faults); /* not opened anew */
+	assert_int_equal(recording_billed(&r, "page-faults", BILL_COUNT), 100);
+	assert_int_equal(recording_billed(&r, NULL, BILL_OFFLINE_NS), -1);
+	recording_end(&r);
+}
+
 static int user_code_alone(const struct perf_event_attr *attr, pid_t task, int cpu)
 {
 	(void)task;
@@ -487,6 +506,7 @@ int main(void)
 		cmocka_unit_test(an_epoch_has_what_came_since_the_one_before),
 		cmocka_unit_test(stacks_are_kept_beside_their_leaves),
 		cmocka_unit_test(who_waits_is_woken_by_news_and_by_the_clock),
+		cmocka_unit_test(a_drain_in_which_weights_are_due_takes_no_cpu_for_away),
 		cmocka_unit_test(what_may_not_be_sampled_is_said),
 		cmocka_unit_test(a_rate_is_chosen_where_the_cost_of_a_sample_cannot_be_told),
 	};

@@ -115,8 +115,8 @@ int edges_add_sample(struct edges *edges, const struct edge_waiting *waiting,
 	double set_aside = pace_admit(&worker->pace, allowance_ns);
 	int ret = set_aside > 0 ? edge_batch_add(&worker->gathering, waiting, sample, blocks, space)
 				: -E2BIG;
-	worker->gathering.set_aside_ns +=
-		set_aside; /* pace_settle() gives it back where nothing was interpreted */
+	/* pace_settle() gives it back where nothing was interpreted. */
+	worker->gathering.set_aside_ns += set_aside;
 	if (ret != -E2BIG)
 		return ret;
 	sums->thinned++;

@@ -314,8 +314,7 @@ static void choose_mode(struct plan *plan, const struct collect_options *options
 		if (!allowed && !options->fixed_period)
 			collect_note(options, COLLECT_NOTE,
 				     "no right to watch whole CPUs: the command's tasks inherit "
-				     "one fixed "
-				     "period instead of random ones");
+				     "one fixed period instead of random ones");
 	}
 	plan->counters = (struct counters_options){
 		.sample_pages = options->ring_pages ? options->ring_pages

@@ -100,7 +100,7 @@ struct session {
 };
 
 /* intake.c: */
-/* Copies what the kernel has written out of the rings, unless their keeper does. 0 or -ENOMEM. */
+/* Copies what the kernel has written out of the rings, unless their keeper does. As ring_copy(). */
 int session_copy_rings(struct session *session);
 /* Processes one record of a ring; records come in the order of time. A ring_handle. */
 int session_process_record(void *session, struct ring *ring, const void *record, size_t size_bytes);

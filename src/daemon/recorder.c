@@ -311,8 +311,8 @@ static int begin(struct recorder *recorder)
 		if (delay(recorder, clock_monotonic_ns() + recorder->delay_ns) < 0 ||
 		    start_sampling(recorder) < 0)
 			return -1;
-		watched_time_release(
-			&recorder->watched); /* the CPU time of processes counts from here on */
+		/* The CPU time of processes counts from here on. */
+		watched_time_release(&recorder->watched);
 		if (!recorder->command.pid)
 			watched_time_begin(&recorder->watched, ask);
 	}

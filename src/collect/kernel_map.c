@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/number_map.h"
 #include "base/small_file.h"
 #include "base/sorted.h"
 #include "image/notes.h"
@@ -281,13 +282,38 @@ const struct kernel_range *kernel_map_of_image(const struct kernel_map *map, uin
 	return found;
 }
 
-/* How many are left. */
-static size_t renumber(struct kernel_range *ranges, size_t count, const uint32_t *images)
+static void renumber(struct kernel_range *ranges, size_t count, const uint32_t *images)
+{
+	for (size_t i = 0; i < count; i++)
+		ranges[i].image = images[ranges[i].image];
+}
+
+/* Fills *found with what kernel_map_of_image() finds, by image. Empty when out of memory. */
+static void find_all(const struct kernel_map *map, struct number_map *found)
+{
+	int ret = 0;
+	for (size_t i = 0; i < map->former_count && ret == 0; i++)
+		if (map->former[i].image)
+			ret = number_map_put(found, map->former[i].image, &map->former[i]);
+	for (size_t i = 0; i < map->count && ret == 0; i++) {
+		struct kernel_range *range = &map->ranges[i];
+		const struct kernel_range *other = number_map_find(found, range->image);
+		if (range->image && (!other || other->gone))
+			ret = number_map_put(found, range->image, range);
+	}
+	if (ret < 0)
+		number_map_release(found);
+}
+
+/* Drops what has gone, but for the range of each image that kernel_map_of_image() finds: a program
+ * may come back any number of times. How many are left. */
+static size_t drop_gone(struct kernel_range *ranges, size_t count, const struct number_map *found)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < count; i++) {
-		ranges[i].image = images[ranges[i].image];
-		if (ranges[i].image || !ranges[i].gone)
+		const struct kernel_range *wanted = number_map_find(found, ranges[i].image);
+		bool wanted_elsewhere = wanted && wanted != &ranges[i];
+		if (!ranges[i].gone || (ranges[i].image && !wanted_elsewhere))
 			ranges[kept++] = ranges[i];
 	}
 	return kept;
@@ -295,8 +321,12 @@ static size_t renumber(struct kernel_range *ranges, size_t count, const uint32_t
 
 void kernel_map_renumber_images(struct kernel_map *map, const uint32_t *images)
 {
-	map->former_count = renumber(map->former, map->former_count, images);
-	size_t kept = renumber(map->ranges, map->count, images);
+	CLEANUP(number_map_release) struct number_map found = { 0 };
+	renumber(map->former, map->former_count, images);
+	renumber(map->ranges, map->count, images);
+	find_all(map, &found);
+	map->former_count = drop_gone(map->former, map->former_count, &found);
+	size_t kept = drop_gone(map->ranges, map->count, &found);
 	map->changes += kept != map->count;
 	map->count = kept;
 	map->last = 0;

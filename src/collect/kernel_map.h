@@ -59,8 +59,8 @@ int kernel_map_symbol(struct kernel_map *map, uint64_t address, uint32_t size_by
 int kernel_map_locate(struct kernel_map *map, uint64_t address, struct profile_frame *frame,
 		      enum unknown_cause *cause);
 
-/* Images are called by other numbers: images[old], 0 for one that is no more. Text that has gone,
- * and has no image then, is forgotten. */
+/* Images are called by other numbers: images[old], 0 for one that is no more. Text that has gone is
+ * forgotten then, but for what kernel_map_of_image() finds of the images that stay. */
 void kernel_map_renumber_images(struct kernel_map *map, const uint32_t *images);
 
 /* The range of an image of ours, one that is still there before others, or NULL. Borrowed until the

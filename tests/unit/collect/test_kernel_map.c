@@ -163,6 +163,31 @@ static void a_program_that_has_gone_is_forgotten_when_its_image_is(void **state)
 	release(&map);
 }
 
+/* Each time elsewhere; its image has samples in each epoch. */
+static void a_program_that_comes_and_goes_is_remembered_once(void **state)
+{
+	(void)state;
+	struct kernel_map map = new_map();
+	const uint32_t images[] = { 0, 1 };
+	const struct span name = span_of_text("bpf_prog_1_first");
+	for (uint64_t i = 0; i < 100; i++) {
+		const uint64_t address = PROGRAM + 0x1000 * i;
+		struct profile_frame frame = { 0 };
+		enum unknown_cause cause = UNKNOWN_NONE;
+		assert_int_equal(kernel_map_symbol(&map, address, 0x100, name, false), 0);
+		assert_int_equal(kernel_map_locate(&map, address, &frame, &cause), 0);
+		assert_int_equal(frame.image, 1);
+		kernel_map_renumber_images(&map, images);
+		assert_int_equal(map.count + map.former_count, 1);
+		assert_int_equal(kernel_map_of_image(&map, 1)->start, address);
+		assert_int_equal(kernel_map_symbol(&map, address, 0x100, name, true), 0);
+		kernel_map_renumber_images(&map, images);
+		assert_int_equal(map.count + map.former_count, 1);
+		assert_true(kernel_map_of_image(&map, 1)->gone);
+	}
+	release(&map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +195,7 @@ int main(void)
 		cmocka_unit_test(a_program_that_comes_back_longer_ends_its_neighbour),
 		cmocka_unit_test(the_list_of_modules_is_read_again_for_what_may_have_gone),
 		cmocka_unit_test(a_program_that_has_gone_is_forgotten_when_its_image_is),
+		cmocka_unit_test(a_program_that_comes_and_goes_is_remembered_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "collect/file_table.h"
 #include "collect/shares.h"
 #include "image/process_table.h"
 
@@ -142,12 +144,22 @@ void jit_table_names_read(struct jit_table *table)
 	}
 }
 
-void jit_table_mark_jitdumps(const struct jit_table *table, const bool *images, bool *files)
+int jit_table_mark_jitdumps(const struct jit_table *table, const bool *images, bool *files)
 {
+	const struct file_table *known = table->files;
+	CLEANUP(number_map_release) struct number_map by_pid = { 0 };
 	size_t position = 0;
-	for (const struct jit *jit; (jit = number_map_next(&table->by_image, &position));)
-		for (size_t i = 0; images[jit->image] && i < jit->dump_count; i++)
-			files[jit->dumps[i].file] = true;
+	int ret = 0;
+	for (struct jit *jit; ret == 0 && (jit = number_map_next(&table->by_image, &position));)
+		if (images[jit->image])
+			ret = number_map_put(&by_pid, jit->pid, jit);
+	/* jit->dumps has not all: none of a process that has ended, whose names may be owed. */
+	for (size_t i = 0; ret == 0 && by_pid.count && i < known->jitdump_count; i++) {
+		uint32_t number = known->jitdumps[i].number;
+		if (number_map_find(&by_pid, file_table_get(known, number)->pid))
+			files[number] = true;
+	}
+	return ret;
 }
 
 int jit_table_plan_images(const struct jit_table *table, const uint32_t *images,

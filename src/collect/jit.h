@@ -111,8 +111,9 @@ int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs,
 	       struct record_set *out);
 /* Names were read, as at the end of an epoch: forgets those of processes that have ended. */
 void jit_table_names_read(struct jit_table *table);
-/* Sets files[number] for the jitdumps of each image with images[image] set. */
-void jit_table_mark_jitdumps(const struct jit_table *table, const bool *images, bool *files);
+/* Sets files[number] for the jitdumps of the process of each image with images[image] set. 0 or
+ * -ENOMEM. */
+int jit_table_mark_jitdumps(const struct jit_table *table, const bool *images, bool *files);
 /*
  * Images are called by other numbers: images[old], 0 for one that is no more, with which all goes
  * that is known of its code. The first call finds by_image anew, into an empty map, and changes

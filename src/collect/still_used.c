@@ -80,8 +80,7 @@ int still_used_find(struct still_used *used, struct session *session)
 	find_images_of_samples(used, session);
 	find_of_processes(used, session);
 	find_files_of_batches(used, &session->edges);
-	jit_table_mark_jitdumps(&session->jits, used->images, used->files);
-	return 0;
+	return jit_table_mark_jitdumps(&session->jits, used->images, used->files);
 }
 
 void still_used_release(struct still_used *used)

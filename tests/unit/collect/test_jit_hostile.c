@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -408,6 +409,54 @@ static void a_record_that_is_too_long_is_so_each_time_that_it_is_read(void **sta
 	release(&watched);
 }
 
+static uint32_t pid_of_one_that_has_ended(void)
+{
+	pid_t child = fork();
+	if (child == 0)
+		_exit(0);
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	return (uint32_t)child;
+}
+
+/* There was no time for its names when the epoch ended: the next one reads its jitdump again. */
+static void names_that_are_owed_by_who_has_ended_are_still_in_its_jitdump(void **state)
+{
+	(void)state;
+	struct watched watched;
+	CLEANUP(record_set_release) struct record_set records = { 0 };
+	bool images[IMAGE + 1] = { false };
+	const uint64_t vaddr = 0x1000;
+	uint64_t bytes = 0;
+	watch(&watched);
+	put_header(&watched);
+	put_load(&watched, vaddr, 16, 1, "owed", 16);
+	map_dump(&watched);
+	struct jit *jit = locate(&watched);
+	assert_int_equal(jit->dump_count, 1);
+	uint32_t number = watched.files.jitdumps[0].number;
+	struct file *file = file_table_get(&watched.files, number);
+	jit->pid = file->pid = pid_of_one_that_has_ended();
+	file_table_names_read(&watched.files);
+	jit_table_names_read(&watched.jits);
+	assert_int_equal(jit->dump_count, 0);
+
+	CLEANUP(free_pointer) bool *used = calloc(watched.files.count + 1, sizeof(*used));
+	assert_non_null(used);
+	assert_int_equal(jit_table_mark_jitdumps(&watched.jits, images, used), 0);
+	assert_false(used[number]);
+	images[IMAGE] = true;
+	assert_int_equal(jit_table_mark_jitdumps(&watched.jits, images, used), 0);
+	assert_true(used[number]);
+	for (uint32_t built_in = 1; built_in <= watched.files.beyond; built_in++)
+		used[built_in] = true;
+	file_table_forget(&watched.files, used);
+	gather(&watched, &vaddr, 1, &records);
+	assert_int_equal(count_kind(&records, RECORD_FUNCTION, &bytes), 1);
+	assert_int_equal(count_kind(&records, RECORD_CODE, &bytes), 1);
+	release(&watched);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +467,7 @@ int main(void)
 		cmocka_unit_test(who_is_to_end_is_not_held_up),
 		cmocka_unit_test(moves_bring_no_more_code_than_there_is_room_for),
 		cmocka_unit_test(a_record_that_is_too_long_is_so_each_time_that_it_is_read),
+		cmocka_unit_test(names_that_are_owed_by_who_has_ended_are_still_in_its_jitdump),
 	};
 	return cmocka_run_group_tests_name("collect jit hostile", tests, NULL, NULL);
 }

@@ -89,7 +89,20 @@ static int keep_images(struct generation *generation)
 		if (kept != ++last)
 			return -EINVAL; /* as above */
 	}
-	return tally_translate_paths(&generation->translation);
+	return 0;
+}
+
+static int keep_paths(struct generation *generation)
+{
+	const struct table *paths = profile_table(generation->translation.from, PROFILE_PATH);
+	int ret = 0;
+	for (size_t row = 0; row < paths->count && ret == 0; row++) {
+		const uint64_t *keys = table_keys(paths, row);
+		if (still_used_path(&generation->used, (uint32_t)keys[PATH_IMAGE],
+				    (uint32_t)keys[PATH_PATH]))
+			ret = tally_translate_path(&generation->translation, row);
+	}
+	return ret;
 }
 
 /* Carries the places of samples that wait for their weight; until all has succeeded they have
@@ -227,6 +240,8 @@ int session_begin_generation(struct session *session)
 		ret = keep_events(&generation);
 	if (ret == 0)
 		ret = keep_images(&generation);
+	if (ret == 0)
+		ret = keep_paths(&generation);
 	if (ret == 0)
 		ret = jit_table_plan_images(&session->jits,
 					    generation.translation.ids.dictionaries[PROFILE_IMAGE],

@@ -67,6 +67,35 @@ static void find_files_of_samples(struct still_used *used, const struct file_tab
 		used->files[always[i]] = true;
 }
 
+/* Of an image's path; 0: of any. */
+static uint64_t path_key(uint32_t image, uint32_t path)
+{
+	return (uint64_t)image << 32 | path;
+}
+
+/* The paths of the files that are used, which are marked. */
+static int find_paths(struct still_used *used, const struct session *session)
+{
+	int ret = 0;
+	for (uint32_t number = 1; number <= session->files.count && ret == 0; number++) {
+		struct file *file = file_table_get(&session->files, number);
+		uint32_t path;
+		if (!file || !used->files[number] || !file->image ||
+		    !byte_pool_find(&session->profile->bytes, span_of_text(file->path), &path))
+			continue;
+		ret = number_map_put(&used->paths, path_key(file->image, 0), file);
+		if (ret == 0)
+			ret = number_map_put(&used->paths, path_key(file->image, path), file);
+	}
+	return ret;
+}
+
+bool still_used_path(const struct still_used *used, uint32_t image, uint32_t path)
+{
+	return !number_map_find(&used->paths, path_key(image, 0)) ||
+	       number_map_find(&used->paths, path_key(image, path));
+}
+
 int still_used_find(struct still_used *used, struct session *session)
 {
 	size_t images = profile_table(session->profile, PROFILE_IMAGE)->count;
@@ -80,12 +109,14 @@ int still_used_find(struct still_used *used, struct session *session)
 	find_images_of_samples(used, session);
 	find_of_processes(used, session);
 	find_files_of_batches(used, &session->edges);
-	return jit_table_mark_jitdumps(&session->jits, used->images, used->files);
+	int ret = jit_table_mark_jitdumps(&session->jits, used->images, used->files);
+	return ret < 0 ? ret : find_paths(used, session);
 }
 
 void still_used_release(struct still_used *used)
 {
 	free(used->images);
 	free(used->files);
+	number_map_release(&used->paths);
 	*used = (struct still_used){ 0 };
 }

@@ -228,25 +228,28 @@ static int flush_place(struct calls_translation *calls, struct tally_place *plac
 	return ret;
 }
 
-int tally_translate_paths(struct tally_translation *translation)
+int tally_translate_path(struct tally_translation *translation, size_t row)
 {
 	const struct table *paths = profile_table(translation->from, PROFILE_PATH);
-	for (size_t row = 0; row < paths->count; row++) {
-		const uint64_t *keys = table_keys(paths, row);
-		uint32_t image = translation->ids.dictionaries[PROFILE_IMAGE][keys[PATH_IMAGE]];
-		if (!image)
-			continue;
-		char text[REDACTED_SIZE];
-		struct span path = profile_bytes(translation->from, keys[PATH_PATH]);
-		if (translation->redact)
-			path = redacted_path(path, text);
-		int ret =
-			profile_add_seen_path(translation->to, image, path,
-					      (enum path_seen)table_values(paths, row)[PATH_SEEN]);
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
+	const uint64_t *keys = table_keys(paths, row);
+	uint32_t image = translation->ids.dictionaries[PROFILE_IMAGE][keys[PATH_IMAGE]];
+	if (!image)
+		return 0;
+	char text[REDACTED_SIZE];
+	struct span path = profile_bytes(translation->from, keys[PATH_PATH]);
+	if (translation->redact)
+		path = redacted_path(path, text);
+	return profile_add_seen_path(translation->to, image, path,
+				     (enum path_seen)table_values(paths, row)[PATH_SEEN]);
+}
+
+static int translate_paths(struct tally_translation *translation)
+{
+	size_t count = profile_table(translation->from, PROFILE_PATH)->count;
+	int ret = 0;
+	for (size_t row = 0; row < count && ret == 0; row++)
+		ret = tally_translate_path(translation, row);
+	return ret;
 }
 
 int tally_flush(struct tally *tally, struct tally_translation *translation)
@@ -261,5 +264,5 @@ int tally_flush(struct tally *tally, struct tally_translation *translation)
 			return ret;
 	}
 	tally->changed_count = 0;
-	return tally_translate_paths(translation);
+	return translate_paths(translation);
 }

@@ -74,8 +74,8 @@ void tally_translation_release(struct tally_translation *translation);
 int tally_translate(struct tally_translation *translation, enum profile_table table, uint32_t id,
 		    uint32_t *translated);
 
-/* Adds the paths of all images that were translated. 0 or -ENOMEM. */
-int tally_translate_paths(struct tally_translation *translation);
+/* Adds one path, by its row of translation->from, if its image was translated. 0 or -ENOMEM. */
+int tally_translate_path(struct tally_translation *translation, size_t row);
 
 /* Adds the same place, with an empty cell, to the tally of the next epoch, whose contexts and
  * images are those of translation->to, and stores its number there. 0 or -ENOMEM. */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -13,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/growth.h"
+#include "base/random.h"
 #include "collect/collector_private.h"
 #include "collect/gather.h"
 #include "profile/bill.h"
@@ -483,6 +485,47 @@ static void files_and_code_go_with_who_ran_them(void **state)
 	free_session_of_files(session);
 }
 
+/* As if it had been read: all of these have the same content. */
+static void make_program(struct session *session, uint32_t number)
+{
+	struct file *file = file_table_get(&session->files, number);
+	file->identity = calloc(1, sizeof(*file->identity));
+	assert_non_null(file->identity);
+	file->identity->content = CONTENT_FILE;
+	file->identity->hash.low = 1;
+	file->state = FILE_IDENTIFIED;
+}
+
+/* A program runs all the time, and copies of it under ever other names. */
+static void paths_of_an_image_go_with_the_files_that_had_them(void **state)
+{
+	(void)state;
+	struct session *session = new_session_of_files();
+	struct share *share = shares_of_user(&session->shares, STRANGER);
+	uint32_t first = map_file(session, 1, 1, share);
+	make_program(session, first);
+	uint32_t image = sample_file(session, first);
+	for (uint32_t pid = 100; pid < 100 + EPOCHS; pid++) {
+		uint32_t number = map_file(session, pid, pid, share);
+		make_program(session, number);
+		assert_int_equal(sample_file(session, number), image);
+		end_process(session, pid);
+		end_generation(session);
+		const struct table *paths = profile_table(session->profile, PROFILE_PATH);
+		const char *copy = file_table_get(&session->files, number)->path;
+		image = file_table_get(&session->files, first)->image;
+		assert_int_equal(profile_table(session->profile, PROFILE_IMAGE)->count, 1);
+		assert_int_equal(paths->count, 2);
+		for (size_t row = 0; row < 2; row++) {
+			struct span path =
+				profile_bytes(session->profile, table_keys(paths, row)[PATH_PATH]);
+			assert_int_equal(table_keys(paths, row)[PATH_IMAGE], image);
+			assert_true(span_equal(path, span_of_text(row ? copy : "/build/1")));
+		}
+	}
+	free_session_of_files(session);
+}
+
 /* The number of one that goes is another's then, and nobody else's. */
 static void a_file_stays_while_it_is_mapped_or_waited_for(void **state)
 {
@@ -522,6 +565,125 @@ static void a_file_stays_while_it_is_mapped_or_waited_for(void **state)
 	assert_string_equal(file->path, "/build/2000");
 	assert_int_not_equal(sample_file(session, numbers[GOES]), owed->image);
 	address_space_drop(space);
+	free_session_of_files(session);
+}
+
+#define RUNNING	     24u
+#define RANDOM_ACTS  20000u
+#define INODES	     16u /* which files have in turn */
+#define FIRST_PID    1000u
+#define OWED_AT_ONCE 8u
+
+/* A process that runs, and the file that it maps; pid 0: none. */
+struct running {
+	uint32_t pid, file;
+	struct file_hint hint;
+	char path[64];
+	bool compiles;
+};
+
+static void run_one(struct session *session, struct random_state *random, struct share *share,
+		    struct running *running)
+{
+	static uint32_t last_pid = FIRST_PID;
+	*running = (struct running){ .pid = ++last_pid, .compiles = random_below(random, 4) == 0 };
+	const struct file_hint hint = { .pid = running->pid,
+					.inode = 1 + random_below(random, INODES),
+					.generation = 1 + random_below(random, 4),
+					.generation_known = true,
+					.share = share,
+					.payer = share };
+	snprintf(running->path, sizeof(running->path), "/file/%u/%u", (unsigned)hint.inode,
+		 (unsigned)hint.generation);
+	running->hint = hint;
+	running->hint.path = span_of_text(running->path);
+	struct mapping mapping = { .start = 1u << 20, .end = 2u << 20 };
+	assert_int_equal(file_table_find(&session->files, &running->hint, &mapping.file), 0);
+	assert_int_equal(process_map(&session->processes, running->pid, &mapping), 0);
+	running->file = mapping.file;
+	process_find(&session->processes, running->pid)->share = share;
+	if (running->compiles)
+		sample_own_code(session, running->pid, share);
+}
+
+static bool is_named(const struct session *session, uint32_t image, const char *name)
+{
+	return span_equal(profile_image(session->profile, image).name, span_of_text(name));
+}
+
+static void expect_file(struct session *session, const struct running *running)
+{
+	uint32_t number;
+	const struct file *file = file_table_get(&session->files, running->file);
+	assert_non_null(file);
+	assert_string_equal(file->path, running->path);
+	assert_true(!file->image || is_named(session, file->image, running->path));
+	assert_int_equal(file_table_find(&session->files, &running->hint, &number), 0);
+	assert_int_equal(number, running->file);
+	const struct process *process = process_find(&session->processes, running->pid);
+	const struct jit *jit = number_map_find(&session->jits.by_image, process->runtime_image);
+	assert_int_equal(jit ? jit->pid : 0, running->compiles ? running->pid : 0);
+	assert_int_equal(jit ? jit->image : 0, process->runtime_image);
+}
+
+/* What each user holds is there, once. */
+static void expect_shares(const struct session *session, struct share *const *shares, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t files = 0, contexts = 0;
+		size_t position = 0;
+		for (uint32_t number = 1; number <= session->files.count; number++) {
+			const struct file *file = file_table_get(&session->files, number);
+			files += file && file->first_share == shares[i];
+		}
+		for (const struct jit *jit;
+		     (jit = number_map_next(&session->jits.by_image, &position));)
+			contexts += jit->share == shares[i] ? JIT_CONTEXTS : 0;
+		assert_int_equal(shares[i]->held[SHARE_FILES], files);
+		assert_int_equal(shares[i]->held[SHARE_CONTEXTS], contexts);
+	}
+}
+
+/* Inodes and numbers are given away again and again, by chance; what runs keeps what it has. */
+static void nothing_is_taken_for_another_whatever_comes_and_goes(void **state)
+{
+	(void)state;
+	struct session *session = new_session_of_files();
+	struct share *shares[] = { shares_of_user(&session->shares, STRANGER),
+				   shares_of_user(&session->shares, STRANGER + 1) };
+	struct running running[RUNNING] = { { 0 } };
+	struct random_state random = random_seed(1);
+	char owed[OWED_AT_ONCE][64];
+	session->owed.list = calloc(OWED_AT_ONCE, sizeof(struct code_spot));
+	assert_non_null(session->owed.list);
+	for (unsigned act = 0; act < RANDOM_ACTS; act++) {
+		struct running *one = &running[random_below(&random, RUNNING)];
+		uint64_t what = random_below(&random, 16);
+		size_t *owed_count = &session->owed.count;
+		if (!one->pid) {
+			run_one(session, &random, shares[random_below(&random, 2)], one);
+		} else if (what < 6) {
+			assert_true(is_named(session, sample_file(session, one->file), one->path));
+		} else if (what < 12) {
+			end_process(session, one->pid);
+			one->pid = 0;
+		} else if (what < 14 && *owed_count < OWED_AT_ONCE) {
+			uint32_t image = sample_file(session, one->file);
+			session->owed.list[*owed_count] = (struct code_spot){ .image = image };
+			memcpy(owed[(*owed_count)++], one->path, sizeof(one->path));
+		} else if (what == 15) {
+			end_generation(session);
+			for (size_t i = 0; i < RUNNING; i++)
+				if (running[i].pid)
+					expect_file(session, &running[i]);
+			for (size_t i = 0; i < *owed_count; i++)
+				assert_true(
+					is_named(session, session->owed.list[i].image, owed[i]));
+			expect_shares(session, shares, 2);
+			*owed_count = random_below(&random, 2) ? 0 : *owed_count;
+			assert_in_range(session->files.count, session->files.beyond, 200);
+		}
+	}
 	free_session_of_files(session);
 }
 
@@ -575,7 +737,9 @@ int main(void)
 		cmocka_unit_test(a_sample_that_waits_to_be_interpreted_keeps_its_context),
 		cmocka_unit_test(images_that_are_used_go_on),
 		cmocka_unit_test(files_and_code_go_with_who_ran_them),
+		cmocka_unit_test(paths_of_an_image_go_with_the_files_that_had_them),
 		cmocka_unit_test(a_file_stays_while_it_is_mapped_or_waited_for),
+		cmocka_unit_test(nothing_is_taken_for_another_whatever_comes_and_goes),
 		cmocka_unit_test(control_groups_go_with_their_processes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

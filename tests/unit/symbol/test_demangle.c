@@ -239,6 +239,60 @@ static void an_answer_that_ends_within_a_name_is_no_answer(void **state)
 			    "could not be read: the helper's answer makes no sense");
 }
 
+/* Another text than was asked for behind each. */
+static int answer_two(void *context, const struct message *request, struct message *answer,
+		      struct error *err)
+{
+	answer_one(context, request, answer, err);
+	return answer_one(context, request, answer, err);
+}
+
+static void serve_two(int socket)
+{
+	helper_serve(&(struct helper_service){ .name = "test", .serve = answer_two }, socket);
+}
+
+static void of_an_answer_with_too_many_names_none_is_shown(void **state)
+{
+	struct demangler *demangler = *state;
+	const struct span names[] = { span_of_text("_Z1fv"), span_of_text("_Z1gv"),
+				      span_of_text("_Z1hv") };
+	char *shown[3];
+	demangler->helper.run = serve_two;
+	demangle(demangler, names, 3, shown);
+	for (size_t i = 0; i < 3; i++)
+		assert_null(shown[i]);
+	assert_string_equal(demangler_trouble(demangler),
+			    "could not be read: the helper's answer makes no sense");
+}
+
+/* A text of more than the demangler ever gives. */
+static int answer_long(void *context, const struct message *request, struct message *answer,
+		       struct error *err)
+{
+	(void)context;
+	(void)request;
+	(void)err;
+	for (size_t i = 0; i < 40000; i++)
+		buffer_append_u8(&answer->payload, 'f');
+	buffer_append_u8(&answer->payload, 0);
+	return 0;
+}
+
+static void serve_long(int socket)
+{
+	helper_serve(&(struct helper_service){ .name = "test", .serve = answer_long }, socket);
+}
+
+static void a_text_longer_than_any_name_is_no_answer(void **state)
+{
+	struct demangler *demangler = *state;
+	demangler->helper.run = serve_long;
+	assert_shown(state, "_Z1fv", NULL);
+	assert_string_equal(demangler_trouble(demangler),
+			    "could not be read: the helper's answer makes no sense");
+}
+
 static void cold_parts_know_the_name_of_the_whole(void **state)
 {
 	(void)state;
@@ -282,6 +336,10 @@ int main(void)
 						stop),
 		cmocka_unit_test_setup_teardown(an_answer_that_ends_within_a_name_is_no_answer,
 						start, stop),
+		cmocka_unit_test_setup_teardown(of_an_answer_with_too_many_names_none_is_shown,
+						start, stop),
+		cmocka_unit_test_setup_teardown(a_text_longer_than_any_name_is_no_answer, start,
+						stop),
 		cmocka_unit_test(cold_parts_know_the_name_of_the_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

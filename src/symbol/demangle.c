@@ -117,8 +117,29 @@ static int ask(struct demangler *demangler, const struct name_parts *parts, size
 	return ret;
 }
 
-/* Asks for all of them at once; where that breaks, for each by itself, so that the one that
- * broke it costs no other. */
+static void leave_alone(struct demangler *demangler, size_t count, const struct error *why)
+{
+	if (demangler->broken == 0) {
+		demangler->first = *why;
+		if (!span_starts_with(span_of_text(why->text), "could not be read"))
+			error_prefix(&demangler->first, "could not be read");
+	}
+	demangler->broken += count;
+}
+
+/* Asks for each by itself, so that the one that broke the request for all costs no other. */
+static void demangle_singly(struct demangler *demangler, const struct name_parts *parts,
+			    size_t count, char **shown, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t begin_ns = clock_monotonic_ns();
+		if (demangler->lost_ns >= LOST_MOST_NS ||
+		    ask(demangler, &parts[i], 1, &shown[i], err) < 0)
+			leave_alone(demangler, 1, err);
+		demangler->lost_ns += clock_monotonic_ns() - begin_ns;
+	}
+}
+
 static void demangle_batch(struct demangler *demangler, const struct name_parts *parts,
 			   size_t count, char **shown)
 {
@@ -127,17 +148,11 @@ static void demangle_batch(struct demangler *demangler, const struct name_parts 
 	if (count == 0 || demangler->lost_ns >= LOST_MOST_NS ||
 	    ask(demangler, parts, count, shown, &err) == 0)
 		return;
-	for (size_t i = 0; i < count; i++) {
-		uint64_t now_ns = clock_monotonic_ns();
-		demangler->lost_ns += now_ns - begin_ns;
-		begin_ns = now_ns;
-		if (count > 1 && demangler->lost_ns < LOST_MOST_NS &&
-		    ask(demangler, &parts[i], 1, &shown[i], &err) == 0)
-			continue;
-		if (demangler->broken++ == 0)
-			demangler->first = err;
-	}
 	demangler->lost_ns += clock_monotonic_ns() - begin_ns;
+	if (count == 1 || demangler->helper.unstarted)
+		leave_alone(demangler, count, &err);
+	else
+		demangle_singly(demangler, parts, count, shown, &err);
 }
 
 void demangle(struct demangler *demangler, const struct span *linkages, size_t count, char **shown)

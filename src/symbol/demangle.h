@@ -52,5 +52,5 @@ bool demangle_concerns(struct span linkage);
 void demangle(struct demangler *demangler, const struct span *linkages, size_t count, char **shown);
 
 /* Why a name that may be mangled was left alone, the first of them ("could not be read: no answer
- * within 500 ms"), or NULL. */
+ * within 500 ms", "could not be read: cannot start a helper process: ..."), or NULL. */
 const char *demangler_trouble(const struct demangler *demangler);

@@ -275,7 +275,7 @@ int helper_send(struct helper *helper, struct message *request, uint32_t timeout
 		struct error *err)
 {
 	reap_abandoned(helper);
-	helper->untaken = false;
+	helper->untaken = helper->unstarted = false;
 	if (buffer_failed(&request->payload))
 		return error_set(err, -ENOMEM, "out of memory");
 	/* Asked before anything is sent: a helper that is idle need not be ended, nor one started.
@@ -286,6 +286,7 @@ int helper_send(struct helper *helper, struct message *request, uint32_t timeout
 		return error_set(err, ret, "was not read: we were asked to end");
 	if (!helper->pid)
 		ret = helper_start(helper, err);
+	helper->unstarted = ret < 0;
 	if (ret < 0)
 		return ret;
 	request->header.timeout_ms = timeout_ms;

@@ -44,8 +44,9 @@ struct helper {
 	struct haste_usual usual;
 	uint32_t layers_missing; /* enum confinement_layer, as the last answer said */
 	uint32_t user;		 /* for whom the next requests are made; the owner sets it */
-	bool untaken; /* whether the helper had not even received the last request that broke its
-			 deadline, which then says nothing about what was asked */
+	bool untaken;	/* whether the helper had not even received the last request that broke its
+			   deadline, which then says nothing about what was asked */
+	bool unstarted; /* whether no process could be started for the last request, likewise */
 	/* private */
 	pid_t pid; /* 0: not running */
 	int socket;

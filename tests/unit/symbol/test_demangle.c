@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -293,6 +294,30 @@ static void a_text_longer_than_any_name_is_no_answer(void **state)
 			    "could not be read: the helper's answer makes no sense");
 }
 
+/* No descriptors are left for its socket. */
+static void without_a_helper_names_are_left_alone_at_once(void **state)
+{
+	struct demangler *demangler = *state;
+	struct span names[DEMANGLE_BATCH];
+	char *shown[DEMANGLE_BATCH];
+	for (size_t i = 0; i < DEMANGLE_BATCH; i++)
+		names[i] = span_of_text("_Z1fv");
+	struct rlimit before;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	const struct rlimit none = { 0, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	demangle(demangler, names, DEMANGLE_BATCH, shown);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	for (size_t i = 0; i < DEMANGLE_BATCH; i++)
+		assert_null(shown[i]);
+	assert_int_equal(demangler->broken, DEMANGLE_BATCH);
+	assert_true(demangler->helper.unstarted);
+	assert_string_equal(demangler_trouble(demangler),
+			    "could not be read: cannot start a helper "
+			    "process: Too many open files");
+	assert_shown(state, "_Z1fv", "f()"); /* later there may be some */
+}
+
 static void cold_parts_know_the_name_of_the_whole(void **state)
 {
 	(void)state;
@@ -340,6 +365,8 @@ int main(void)
 						start, stop),
 		cmocka_unit_test_setup_teardown(a_text_longer_than_any_name_is_no_answer, start,
 						stop),
+		cmocka_unit_test_setup_teardown(without_a_helper_names_are_left_alone_at_once,
+						start, stop),
 		cmocka_unit_test(cold_parts_know_the_name_of_the_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,11 @@
 #include "base/error.h"
 #include "symbol/name_parts.h"
 
-#define LOST_MOST_NS UINT64_C(4000000000) /* what strangers' names may cost */
+/* What strangers' names may cost: by breaking requests, and by being answered, each of them, later
+ * than any real name. Those take some 2 us. */
+#define LOST_MOST_NS UINT64_C(4000000000)
+#define SLOW_MOST_NS UINT64_C(20000000000)
+#define NAME_NS	     UINT64_C(100000)
 
 struct output {
 	struct buffer *text;
@@ -88,6 +92,8 @@ void demangler_release(struct demangler *demangler)
 
 const char *demangler_trouble(const struct demangler *demangler)
 {
+	if (demangler->gave_up)
+		return "could not be read: those before it took too long";
 	return demangler->broken ? demangler->first.text : NULL;
 }
 
@@ -117,6 +123,11 @@ static int ask(struct demangler *demangler, const struct name_parts *parts, size
 	return ret;
 }
 
+static bool has_time(const struct demangler *demangler)
+{
+	return demangler->lost_ns < LOST_MOST_NS && demangler->slow_ns < SLOW_MOST_NS;
+}
+
 static void leave_alone(struct demangler *demangler, size_t count, const struct error *why)
 {
 	if (demangler->broken == 0) {
@@ -133,8 +144,9 @@ static void demangle_singly(struct demangler *demangler, const struct name_parts
 {
 	for (size_t i = 0; i < count; i++) {
 		uint64_t begin_ns = clock_monotonic_ns();
-		if (demangler->lost_ns >= LOST_MOST_NS ||
-		    ask(demangler, &parts[i], 1, &shown[i], err) < 0)
+		if (!has_time(demangler))
+			demangler->gave_up = true;
+		else if (ask(demangler, &parts[i], 1, &shown[i], err) < 0)
 			leave_alone(demangler, 1, err);
 		demangler->lost_ns += clock_monotonic_ns() - begin_ns;
 	}
@@ -144,11 +156,20 @@ static void demangle_batch(struct demangler *demangler, const struct name_parts 
 			   size_t count, char **shown)
 {
 	struct error err;
-	uint64_t begin_ns = clock_monotonic_ns();
-	if (count == 0 || demangler->lost_ns >= LOST_MOST_NS ||
-	    ask(demangler, parts, count, shown, &err) == 0)
+	if (count == 0)
 		return;
-	demangler->lost_ns += clock_monotonic_ns() - begin_ns;
+	if (!has_time(demangler)) {
+		demangler->gave_up = true;
+		return;
+	}
+	uint64_t begin_ns = clock_monotonic_ns();
+	int ret = ask(demangler, parts, count, shown, &err);
+	uint64_t spent_ns = clock_monotonic_ns() - begin_ns;
+	if (ret == 0) {
+		demangler->slow_ns += spent_ns > count * NAME_NS ? spent_ns - count * NAME_NS : 0;
+		return;
+	}
+	demangler->lost_ns += spent_ns;
 	if (count == 1 || demangler->helper.unstarted)
 		leave_alone(demangler, count, &err);
 	else

@@ -31,6 +31,8 @@ struct demangler {
 	struct helper helper;
 	size_t broken;	  /* names that it was asked for and has not demangled */
 	uint64_t lost_ns; /* by batches that broke, and by asking for their names one by one */
+	uint64_t slow_ns; /* by answered batches, above what names take */
+	bool gave_up;	  /* a name was left alone since too much of either was lost */
 	struct error first;
 };
 
@@ -46,11 +48,12 @@ bool demangle_concerns(struct span linkage);
  * Or to NULL when it has no mangled part (or out of memory): show it as it is.
  *
  * A name that takes longer than the deadline, or kills the helper, is left alone, at the cost of
- * two deadlines; those that are asked for with it are not. Once four seconds were lost so, all
- * further names are left alone.
+ * two deadlines; those that are asked for with it are not. Once four seconds were lost so, or 20 to
+ * answers that took more than 0.1 ms a name, all further names are left alone.
  */
 void demangle(struct demangler *demangler, const struct span *linkages, size_t count, char **shown);
 
 /* Why a name that may be mangled was left alone, the first of them ("could not be read: no answer
- * within 500 ms", "could not be read: cannot start a helper process: ..."), or NULL. */
+ * within 500 ms", "could not be read: cannot start a helper process: ..."), or NULL. Once all
+ * further ones are: "could not be read: those before it took too long". */
 const char *demangler_trouble(const struct demangler *demangler);

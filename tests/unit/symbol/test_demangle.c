@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -156,6 +157,8 @@ static void after_a_few_such_names_none_is_demangled(void **state)
 	for (int i = 0; i < 8; i++)
 		assert_shown(state, endless, NULL);
 	assert_shown(state, "_ZN2ns1hEd", NULL);
+	assert_string_equal(demangler_trouble(*state),
+			    "could not be read: those before it took too long");
 }
 
 #define MANY (3 * DEMANGLE_BATCH + 5)
@@ -238,6 +241,33 @@ static void an_answer_that_ends_within_a_name_is_no_answer(void **state)
 	assert_shown(state, "_Z1fv", NULL);
 	assert_string_equal(demangler_trouble(demangler),
 			    "could not be read: the helper's answer makes no sense");
+}
+
+/* In time, but slower than any real name. */
+static int answer_late(void *context, const struct message *request, struct message *answer,
+		       struct error *err)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	return answer_one(context, request, answer, err);
+}
+
+static void serve_late(int socket)
+{
+	helper_serve(&(struct helper_service){ .name = "test", .serve = answer_late }, socket);
+}
+
+static void names_that_are_answered_late_end_it_too(void **state)
+{
+	struct demangler *demangler = *state;
+	demangler->helper.run = serve_late;
+	assert_shown(state, "_Z1fv", "f()");
+	assert_true(demangler->slow_ns > 40000000 && demangler->slow_ns < UINT64_C(20000000000));
+	assert_null(demangler_trouble(demangler));
+	demangler->slow_ns = UINT64_C(19990000000); /* as after some 400 of them */
+	assert_shown(state, "_Z1gv", "f()");
+	assert_shown(state, "_Z1hv", NULL);
+	assert_string_equal(demangler_trouble(demangler),
+			    "could not be read: those before it took too long");
 }
 
 /* Another text than was asked for behind each. */
@@ -361,6 +391,8 @@ int main(void)
 						stop),
 		cmocka_unit_test_setup_teardown(an_answer_that_ends_within_a_name_is_no_answer,
 						start, stop),
+		cmocka_unit_test_setup_teardown(names_that_are_answered_late_end_it_too, start,
+						stop),
 		cmocka_unit_test_setup_teardown(of_an_answer_with_too_many_names_none_is_shown,
 						start, stop),
 		cmocka_unit_test_setup_teardown(a_text_longer_than_any_name_is_no_answer, start,

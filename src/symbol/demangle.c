@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <libiberty/demangle.h>
 
@@ -18,6 +20,9 @@
 #define LOST_MOST_NS UINT64_C(4000000000)
 #define SLOW_MOST_NS UINT64_C(20000000000)
 #define NAME_NS	     UINT64_C(100000)
+/* What they may become in memory: real ones 2 to 10 times their size, others 800 times. */
+#define TEXT_FREE_BYTES (UINT64_C(16) << 20)
+#define TEXT_RATIO	16
 
 struct output {
 	struct buffer *text;
@@ -93,7 +98,7 @@ void demangler_release(struct demangler *demangler)
 const char *demangler_trouble(const struct demangler *demangler)
 {
 	if (demangler->gave_up)
-		return "could not be read: those before it took too long";
+		return demangler->gave_up;
 	return demangler->broken ? demangler->first.text : NULL;
 }
 
@@ -101,6 +106,31 @@ bool demangle_concerns(struct span linkage)
 {
 	const struct name_parts parts = name_parts_of(linkage);
 	return name_parts_look_mangled(&parts);
+}
+
+/* Whether names are still asked for. */
+static bool goes_on(struct demangler *demangler)
+{
+	if (demangler->lost_ns >= LOST_MOST_NS || demangler->slow_ns >= SLOW_MOST_NS)
+		demangler->gave_up = "could not be read: those before it took too long";
+	return !demangler->gave_up;
+}
+
+/* Counts what came of a request, and leaves out what is too much. */
+static void count_texts(struct demangler *demangler, const struct name_parts *parts, size_t count,
+			char **shown)
+{
+	for (size_t i = 0; i < count; i++) {
+		demangler->name_bytes +=
+			parts[i].before.size + parts[i].mangled.size + parts[i].behind.size;
+		demangler->text_bytes += shown[i] ? strlen(shown[i]) : 0;
+		if (!shown[i] ||
+		    demangler->text_bytes <= TEXT_FREE_BYTES + TEXT_RATIO * demangler->name_bytes)
+			continue;
+		free(shown[i]);
+		shown[i] = NULL;
+		demangler->gave_up = "could not be read: those before it are too long";
+	}
 }
 
 /* One request. */
@@ -120,12 +150,9 @@ static int ask(struct demangler *demangler, const struct name_parts *parts, size
 	const struct span texts = { answer.payload.data, answer.payload.size };
 	ret = name_parts_read(texts, parts, count, shown, err);
 	message_release(&answer);
+	if (ret == 0)
+		count_texts(demangler, parts, count, shown);
 	return ret;
-}
-
-static bool has_time(const struct demangler *demangler)
-{
-	return demangler->lost_ns < LOST_MOST_NS && demangler->slow_ns < SLOW_MOST_NS;
 }
 
 static void leave_alone(struct demangler *demangler, size_t count, const struct error *why)
@@ -144,9 +171,7 @@ static void demangle_singly(struct demangler *demangler, const struct name_parts
 {
 	for (size_t i = 0; i < count; i++) {
 		uint64_t begin_ns = clock_monotonic_ns();
-		if (!has_time(demangler))
-			demangler->gave_up = true;
-		else if (ask(demangler, &parts[i], 1, &shown[i], err) < 0)
+		if (goes_on(demangler) && ask(demangler, &parts[i], 1, &shown[i], err) < 0)
 			leave_alone(demangler, 1, err);
 		demangler->lost_ns += clock_monotonic_ns() - begin_ns;
 	}
@@ -156,12 +181,8 @@ static void demangle_batch(struct demangler *demangler, const struct name_parts 
 			   size_t count, char **shown)
 {
 	struct error err;
-	if (count == 0)
+	if (count == 0 || !goes_on(demangler))
 		return;
-	if (!has_time(demangler)) {
-		demangler->gave_up = true;
-		return;
-	}
 	uint64_t begin_ns = clock_monotonic_ns();
 	int ret = ask(demangler, parts, count, shown, &err);
 	uint64_t spent_ns = clock_monotonic_ns() - begin_ns;

@@ -32,7 +32,8 @@ struct demangler {
 	size_t broken;	  /* names that it was asked for and has not demangled */
 	uint64_t lost_ns; /* by batches that broke, and by asking for their names one by one */
 	uint64_t slow_ns; /* by answered batches, above what names take */
-	bool gave_up;	  /* a name was left alone since too much of either was lost */
+	uint64_t name_bytes, text_bytes; /* of names, and of what they mean */
+	const char *gave_up; /* why a name was left alone that was not asked for; NULL: none was */
 	struct error first;
 };
 
@@ -49,11 +50,12 @@ bool demangle_concerns(struct span linkage);
  *
  * A name that takes longer than the deadline, or kills the helper, is left alone, at the cost of
  * two deadlines; those that are asked for with it are not. Once four seconds were lost so, or 20 to
- * answers that took more than 0.1 ms a name, all further names are left alone.
+ * answers that took more than 0.1 ms a name, all further names are left alone. So are they when the
+ * texts have more than 16 MiB and 16 times the bytes of the names.
  */
 void demangle(struct demangler *demangler, const struct span *linkages, size_t count, char **shown);
 
 /* Why a name that may be mangled was left alone, the first of them ("could not be read: no answer
  * within 500 ms", "could not be read: cannot start a helper process: ..."), or NULL. Once all
- * further ones are: "could not be read: those before it took too long". */
+ * further ones are: "could not be read: those before it took too long", or "are too long". */
 const char *demangler_trouble(const struct demangler *demangler);

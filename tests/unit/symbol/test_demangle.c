@@ -270,6 +270,46 @@ static void names_that_are_answered_late_end_it_too(void **state)
 			    "could not be read: those before it took too long");
 }
 
+/* As long as a text may be, for each name. */
+static int answer_longest(void *context, const struct message *request, struct message *answer,
+			  struct error *err)
+{
+	(void)context;
+	(void)err;
+	for (size_t i = 0; i < request->payload.size; i++)
+		if (request->payload.data[i] == 0) {
+			uint8_t *text = buffer_extend(&answer->payload, 32768);
+			if (text)
+				memset(text, 'f', 32768);
+			buffer_append_u8(&answer->payload, 0);
+		}
+	return 0;
+}
+
+static void serve_longest(int socket)
+{
+	helper_serve(&(struct helper_service){ .name = "test", .serve = answer_longest }, socket);
+}
+
+static void what_names_become_in_memory_is_limited(void **state)
+{
+	struct demangler *demangler = *state;
+	static struct span names[3 * DEMANGLE_BATCH];
+	static char *shown[3 * DEMANGLE_BATCH];
+	size_t kept = 0;
+	for (size_t i = 0; i < 3 * DEMANGLE_BATCH; i++)
+		names[i] = span_of_text("_Z1fv");
+	demangler->helper.run = serve_longest;
+	demangle(demangler, names, 3 * DEMANGLE_BATCH, shown);
+	for (size_t i = 0; i < 3 * DEMANGLE_BATCH; i++) {
+		kept += shown[i] ? strlen(shown[i]) : 0;
+		free(shown[i]);
+	}
+	assert_in_range(kept, 16 << 20, (16 << 20) + 3 * DEMANGLE_BATCH * 16 * strlen("_Z1fv"));
+	assert_string_equal(demangler_trouble(demangler),
+			    "could not be read: those before it are too long");
+}
+
 /* Another text than was asked for behind each. */
 static int answer_two(void *context, const struct message *request, struct message *answer,
 		      struct error *err)
@@ -392,6 +432,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_answer_that_ends_within_a_name_is_no_answer,
 						start, stop),
 		cmocka_unit_test_setup_teardown(names_that_are_answered_late_end_it_too, start,
+						stop),
+		cmocka_unit_test_setup_teardown(what_names_become_in_memory_is_limited, start,
 						stop),
 		cmocka_unit_test_setup_teardown(of_an_answer_with_too_many_names_none_is_shown,
 						start, stop),

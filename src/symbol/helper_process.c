@@ -27,6 +27,7 @@
 #define KILL_WAIT_MS	     5			/* for one that was killed when it gave no answer */
 #define PARSER_ADDRESS_BYTES ((rlim_t)64 << 30) /* files of up to 8 GiB are mapped, some twice */
 #define PARSER_MEMORY_BYTES  ((rlim_t)4 << 30)
+#define INHERITED_STEP_BYTES ((rlim_t)64 << 20)
 #define HELPER_OPEN_FILES    64
 #define HELPER_CANNOT_START  71 /* exit status; HELPER_OUT_OF_MEMORY is another */
 
@@ -231,25 +232,33 @@ static uint64_t deadline_after(uint32_t timeout_ms)
 	return clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
 }
 
-/* Its resident memory, that of mapped files included; 0: not known. */
-static uint64_t resident_bytes(pid_t pid)
+/* What /proc says of a process's memory; all 0: not known. */
+struct process_memory {
+	uint64_t resident_bytes; /* that of mapped files included */
+	uint64_t data_bytes;	 /* what RLIMIT_DATA limits, and its stack */
+};
+
+static struct process_memory memory_of(pid_t pid)
 {
 	char path[64], text[128];
-	unsigned long long pages = 0;
+	unsigned long long resident = 0, data = 0;
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return (struct process_memory){ 0 };
 	ssize_t size = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[size > 0 ? size : 0] = 0;
-	return sscanf(text, "%*u %llu", &pages) == 1 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+	if (sscanf(text, "%*u %llu %*u %*u %*u %llu", &resident, &data) != 2)
+		return (struct process_memory){ 0 };
+	return (struct process_memory){ resident * page_bytes, data * page_bytes };
 }
 
 bool helper_is_too_large(const struct helper *helper)
 {
 	return helper->most_resident_bytes && !SANITIZERS &&
-	       resident_bytes(helper->pid) > helper->most_resident_bytes;
+	       memory_of(helper->pid).resident_bytes > helper->most_resident_bytes;
 }
 
 static int look_after(void *context)
@@ -380,6 +389,13 @@ static void limit_to(__rlimit_resource_t resource, rlim_t value)
 	setrlimit(resource, &limit);
 }
 
+/* The memory of a large parent, which is not the helper's own; of a small one it does not count. */
+static rlim_t inherited_bytes(void)
+{
+	uint64_t bytes = memory_of(getpid()).data_bytes;
+	return bytes - bytes % INHERITED_STEP_BYTES;
+}
+
 /* From here on the process can compute, answer, and read what it is handed. */
 static int give_up_rights(const struct helper_service *service, int socket, uint32_t *missing)
 {
@@ -387,7 +403,8 @@ static int give_up_rights(const struct helper_service *service, int socket, uint
 	if (service->without_rights && !SANITIZERS) {
 		limit_to(RLIMIT_AS, PARSER_ADDRESS_BYTES);
 		limit_to(RLIMIT_DATA,
-			 service->data_bytes ? service->data_bytes : PARSER_MEMORY_BYTES);
+			 inherited_bytes() +
+				 (service->data_bytes ? service->data_bytes : PARSER_MEMORY_BYTES));
 	}
 	return confine(&(struct confinement){ .kind = service->without_rights ? CONFINEMENT_PARSE
 									      : CONFINEMENT_OPEN,

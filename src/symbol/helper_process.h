@@ -119,7 +119,8 @@ struct helper_service {
 	 * files for reading (confine/confinement.h). */
 	bool without_rights;
 	uint32_t open_files; /* at most; 0: 64 */
-	uint64_t data_bytes; /* without rights: of its own memory; 0: 4 GiB */
+	uint64_t data_bytes; /* without rights: of its own memory, beside what its parent had; 0: 4
+				GiB */
 	/* Without rights: as in struct confinement, with `context`. They may send questions by
 	 * HELPER_SOCKET. */
 	int (*open)(void *context, const char *path);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/sanitizers.h"
 #include "symbol/helper_process.h"
 #include "symbol/reader.h"
 #include "support/temporary_folder.h"
@@ -373,6 +375,49 @@ static void the_parser_has_no_rights(void **state)
 		      getpid());
 }
 
+/* Takes as many MiB as the request says. */
+static int take_memory(void *context, const struct message *request, struct message *answer,
+		       struct error *err)
+{
+	(void)context;
+	(void)answer;
+	void *volatile memory = malloc((size_t)request->header.what << 20);
+	bool taken = memory != NULL;
+	free(memory);
+	return taken ? 0 : error_set(err, -ENOMEM, "out of memory");
+}
+
+static void serve_memory(int socket)
+{
+	helper_serve(&(struct helper_service){ .name = "test",
+					       .serve = take_memory,
+					       .without_rights = true,
+					       .data_bytes = UINT64_C(16) << 20 },
+		     socket);
+}
+
+/* It inherits more than it may have, which is not its own. */
+static void a_helper_of_a_large_process_has_its_memory_all_the_same(void **state)
+{
+	(void)state;
+	if (SANITIZERS)
+		skip();
+	const size_t inherited_bytes = (size_t)128 << 20;
+	struct helper helper = { .run = serve_memory };
+	struct message request = { .header.what = 8 }, answer;
+	struct error err = { 0 };
+	void *inherited = mmap(NULL, inherited_bytes, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(inherited, MAP_FAILED);
+	if (helper_ask(&helper, &request, 60000, &answer, &err) < 0)
+		fail_msg("%s", err.text);
+	message_release(&answer);
+	request.header.what = 256;
+	assert_int_equal(helper_ask(&helper, &request, 60000, &answer, &err), -ENOBUFS);
+	helper_stop(&helper);
+	munmap(inherited, inherited_bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +429,7 @@ int main(void)
 		cmocka_unit_test(what_no_opener_took_up_is_asked_once_more),
 		cmocka_unit_test(one_user_keeps_few_processes_waiting_and_nobody_else),
 		cmocka_unit_test(the_parser_has_no_rights),
+		cmocka_unit_test(a_helper_of_a_large_process_has_its_memory_all_the_same),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,30 +29,27 @@ static bool image_equal(const void *rows, uint32_t position, const void *wanted)
 	       span_equal((struct span){ image->build_id, image->build_id_bytes }, key->build_id);
 }
 
-static uint64_t image_hash(enum image_kind kind, struct span name, struct span build_id)
+static uint64_t image_hash(const struct perf_wanted_image *wanted)
 {
-	return hash_bytes(name.data, name.size) ^
-	       hash_u64(hash_bytes(build_id.data, build_id.size) + kind);
+	return hash_bytes(wanted->name.data, wanted->name.size) ^
+	       hash_u64(hash_bytes(wanted->build_id.data, wanted->build_id.size) + wanted->kind);
 }
 
 /* The image that has them, or NULL. */
 static struct perf_image *find_image(const struct perf_images *images,
 				     const struct perf_wanted_image *wanted)
 {
-	uint64_t hash = image_hash(wanted->kind, wanted->name, wanted->build_id);
-	uint32_t position =
-		hash_index_find(&images->index, hash, image_equal, images->list, wanted);
+	uint32_t position = hash_index_find(&images->index, image_hash(wanted), image_equal,
+					    images->list, wanted);
 	return position == HASH_INDEX_NONE ? NULL : &images->list[position];
 }
 
 int perf_images_need(struct perf_images *images, const struct perf_wanted_image *wanted,
 		     enum vaddr_space space, uint32_t *number)
 {
-	uint64_t hash = image_hash(wanted->kind, wanted->name, wanted->build_id);
-	uint32_t position =
-		hash_index_find(&images->index, hash, image_equal, images->list, wanted);
-	if (position != HASH_INDEX_NONE) {
-		*number = position + 1;
+	const struct perf_image *known = find_image(images, wanted);
+	if (known) {
+		*number = (uint32_t)(known - images->list) + 1;
 		return 0;
 	}
 	if (array_reserve(&images->list, &images->capacity, images->count, sizeof(*images->list)) <
@@ -67,7 +64,7 @@ int perf_images_need(struct perf_images *images, const struct perf_wanted_image 
 		image.build_id_bytes = (uint8_t)wanted->build_id.size;
 	}
 	images->list[images->count] = image;
-	if (hash_index_add(&images->index, hash, (uint32_t)images->count) < 0) {
+	if (hash_index_add(&images->index, image_hash(wanted), (uint32_t)images->count) < 0) {
 		free(image.name);
 		return -ENOMEM;
 	}

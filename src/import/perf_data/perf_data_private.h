@@ -3,9 +3,8 @@
  * includes it. One reader, one thread.
  *
  * Bytes go: perf_data.c (where in the file) -> perf_data_split.c (where a record ends)
- * -> perf_data_records.c (one record) -> the queue, in order of time -> perf_data_samples.c and the
- * process table
- * -> cells -> perf_data_result.c (the profile).
+ * -> perf_data_records.c (one record) -> the queue, in order of time
+ * -> perf_data_samples.c and the process table -> cells -> perf_data_result.c (the profile).
  */
 #pragma once
 

@@ -6,8 +6,8 @@
  *
  * ELF files and their tables are a stranger's: they are read in a helper process
  * without rights, under a deadline. When it dies the sample's stack has no frames (end
- * UNWIND_HELPER_FAILED), the file that it was given last counts as missing, and after
- * UNWIND_MAX_DEATHS nothing more is unwound. Nothing is invented: a stack that can't be
+ * UNWIND_HELPER_FAILED), the last file that it was given for that stack counts as missing,
+ * and after UNWIND_MAX_DEATHS nothing more is unwound. Nothing is invented: a stack that can't be
  * followed ends, and says why.
  *
  * Make it early: the helper is a fork. One thread at a time.

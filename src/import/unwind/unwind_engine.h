@@ -62,8 +62,8 @@ void unwind_engine_free(struct unwind_engine *engine);
 
 /*
  * File `number` lies behind `fd`, which stays the caller's; -1: it is missing. 0; -EINVAL for a
- * number past UNWIND_MAX_FILES or a file that was set before; -ENOMEM; or what is wrong with the
- * file, which counts as missing then.
+ * number that is 0 or past UNWIND_MAX_FILES, or of a file that is there already (one that was
+ * missing may come later); -ENOMEM; or what is wrong with the file, which counts as missing then.
  */
 int unwind_engine_set_file(struct unwind_engine *engine, uint32_t number, int fd,
 			   struct error *err);

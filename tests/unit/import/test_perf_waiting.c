@@ -139,6 +139,49 @@ static void they_are_full_by_what_they_take(void **state)
 	assert_false(perf_waiting_is_full(waiting, 2u << 20));
 }
 
+#define MANY_MAPPINGS	4096u
+#define MAPPINGS_AT_MOST (1u << 20)
+
+/* Each process that is kept counts with all its mappings, also those that it shares. */
+static void they_are_full_by_mappings(void **state)
+{
+	(void)state;
+	CLEANUP(waiting_freep) struct perf_waiting *waiting = perf_waiting_new();
+	CLEANUP(process_table_release) struct process_table table = { 0 };
+	uint32_t count = 0;
+	assert_non_null(waiting);
+	for (uint64_t i = 0; i < MANY_MAPPINGS; i++) {
+		const struct mapping mapping = { .start = i << 16,
+						 .end = (i << 16) + 0x1000,
+						 .file = 1 };
+		assert_int_equal(process_map(&table, 7, &mapping), 0);
+	}
+	for (; !perf_waiting_is_full(waiting, 0) && count < SAMPLES; count++) {
+		const struct mapping mapping = { .start = 0, .end = 0x1000, .file = count + 2 };
+		assert_int_equal(process_map(&table, 7, &mapping), 0);
+		add(waiting, process_find(&table, 7), count);
+	}
+	assert_int_equal(count, MAPPINGS_AT_MOST / MANY_MAPPINGS + 1);
+	assert_false(perf_waiting_is_full(waiting, MANY_MAPPINGS * sizeof(struct mapping)));
+}
+
+/* Processes without mappings take memory too, whatever the size of the file. */
+static void they_are_full_by_processes(void **state)
+{
+	(void)state;
+	CLEANUP(waiting_freep) struct perf_waiting *waiting = perf_waiting_new();
+	CLEANUP(process_table_release) struct process_table table = { 0 };
+	uint32_t count = 0;
+	assert_non_null(waiting);
+	for (; !perf_waiting_is_full(waiting, 1u << 30) && count < MAPPINGS_AT_MOST; count++) {
+		struct process *process = process_need(&table, 7 + count % 2);
+		const struct perf_waiting_sample sample = { 0, 0, process, { "", 0 } };
+		assert_non_null(process);
+		assert_int_equal(perf_waiting_add(waiting, &sample), 0);
+	}
+	assert_int_equal(count, MAPPINGS_AT_MOST / 4 + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +189,8 @@ int main(void)
 		cmocka_unit_test(a_process_stays_as_it_was),
 		cmocka_unit_test(what_the_taker_returns_ends_the_walk),
 		cmocka_unit_test(they_are_full_by_what_they_take),
+		cmocka_unit_test(they_are_full_by_mappings),
+		cmocka_unit_test(they_are_full_by_processes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,21 @@ static void a_later_mapping_gives_the_same_bias(void **state)
 	}
 }
 
+/* Code and data that begin in one page of the file: the mapping is taken for the code's. */
+static void a_shared_page_is_of_the_code(void **state)
+{
+	(void)state;
+	struct elf_segment shared[] = {
+		{ PT_LOAD, PF_R | PF_W, 0x1800, 0x402800, 0x800, 0x800 },
+		{ PT_LOAD, PF_R | PF_X, 0x1000, 0x401000, 0x800, 0x800 },
+	};
+	const struct elf_file small = { .segments = shared, .segment_count = 2 };
+	CLEANUP(modules_release) struct unwind_modules modules = { 0 };
+	assert_int_equal(unwind_modules_add(&modules, &small, NULL, &mappings[1]), 0);
+	assert_int_equal(modules.count, 1);
+	assert_int_equal(modules.list[0].bias, 0x7001000 - 0x401000);
+}
+
 /* Another file there is a module of its own, and one that is mapped twice is two. */
 static void other_places_are_other_modules(void **state)
 {
@@ -86,14 +101,17 @@ static void what_makes_no_sense_is_no_module(void **state)
 {
 	(void)state;
 	CLEANUP(modules_release) struct unwind_modules modules = { 0 };
-	struct elf_segment wrapping = segments[1];
+	struct elf_segment wrapping[] = { segments[0], segments[1] };
 	const struct mapping beyond = { 0x7000000, 0x7001000, 0x9000, 1 };
-	wrapping.memory_bytes = UINT64_MAX;
-	const struct elf_file damaged = { .segments = &wrapping, .segment_count = 1 };
+	/* its data would lie behind the last address */
+	const struct mapping high = { UINT64_MAX - 0x2fff, UINT64_MAX - 0xfff, 0x1000, 1 };
+	wrapping[1].memory_bytes = UINT64_MAX;
+	const struct elf_file damaged = { .segments = wrapping, .segment_count = 2 };
 	const struct elf_file empty = { 0 };
-	assert_int_equal(unwind_modules_add(&modules, &damaged, NULL, &mappings[1]), 0);
+	assert_int_equal(unwind_modules_add(&modules, &damaged, NULL, &mappings[0]), 0);
 	assert_int_equal(unwind_modules_add(&modules, &empty, NULL, &mappings[1]), 0);
 	assert_int_equal(unwind_modules_add(&modules, &file, NULL, &beyond), 0);
+	assert_int_equal(unwind_modules_add(&modules, &file, NULL, &high), 0);
 	assert_int_equal(modules.count, 0);
 }
 
@@ -117,6 +135,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_is_one_module),
 		cmocka_unit_test(a_later_mapping_gives_the_same_bias),
+		cmocka_unit_test(a_shared_page_is_of_the_code),
 		cmocka_unit_test(other_places_are_other_modules),
 		cmocka_unit_test(what_makes_no_sense_is_no_module),
 		cmocka_unit_test(only_what_nobody_writes_is_read),

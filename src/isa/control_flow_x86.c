@@ -7,6 +7,7 @@
 
 #include "isa/decode_private.h"
 #include "isa/x86_modrm.h"
+#include "isa/x86_prefix.h"
 
 enum instruction_kind x86_kind(unsigned id)
 {
@@ -65,27 +66,12 @@ static struct encoding skip_prefixes(const cs_insn *decoded, enum isa isa)
 {
 	struct encoding e = { .bytes = decoded->bytes, .size = decoded->size };
 	for (; e.opcode < e.size; e.opcode++) {
-		switch (e.bytes[e.opcode]) {
-		case 0x66:
-			e.operand_size = true;
-			continue;
-		case 0x67:
-			e.address_size = true;
-			continue;
-		case 0x26:
-		case 0x2e:
-		case 0x36:
-		case 0x3e:
-		case 0x64:
-		case 0x65:
-		case 0x9b:
-		case 0xf0:
-		case 0xf2:
-		case 0xf3:
-			continue;
-		}
-		if (isa != ISA_X86_64 || (e.bytes[e.opcode] & 0xf0) != 0x40)
+		uint8_t byte = e.bytes[e.opcode];
+		if (!x86_is_legacy_prefix(byte) && byte != 0x9b && /* fwait */
+		    (isa != ISA_X86_64 || !x86_is_rex(byte)))
 			break;
+		e.operand_size = e.operand_size || byte == 0x66;
+		e.address_size = e.address_size || byte == 0x67;
 	}
 	return e;
 }

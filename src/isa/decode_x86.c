@@ -70,7 +70,7 @@ size_t x86_unknown_length(struct span code, enum isa isa)
 	       (bytes[at] == 0x66 || bytes[at] == 0x67 || bytes[at] == 0xf2 || bytes[at] == 0xf3 ||
 		bytes[at] == 0x2e || bytes[at] == 0x3e || bytes[at] == 0x64 || bytes[at] == 0x65))
 		at++;
-	if (isa == ISA_X86_64 && at < code.size && (bytes[at] & 0xf0) == 0x40)
+	if (isa == ISA_X86_64 && at < code.size && x86_is_rex(bytes[at]))
 		at++;
 	if (code.size - at < 3)
 		return 1;

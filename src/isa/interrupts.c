@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "isa/decode_private.h"
+#include "isa/x86_prefix.h"
 
 #define NEAR_BYTES 30 /* two of the longest instructions */
 
@@ -20,7 +21,7 @@ static enum effect effect_x86(const uint8_t *bytes, size_t size)
 	if (bytes[size - 1] != 0x9d)
 		return EFFECT_OTHER;
 	for (size_t i = 0; i + 1 < size; i++) /* popf with prefixes */
-		if (bytes[i] != 0x66 && (bytes[i] & 0xf0) != 0x40)
+		if (bytes[i] != 0x66 && !x86_is_rex(bytes[i]))
 			return EFFECT_OTHER;
 	return EFFECT_ENABLES;
 }

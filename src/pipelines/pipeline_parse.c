@@ -110,7 +110,7 @@ static bool is(struct span text, const char *word)
 static bool skip_prefix(struct span *text, const char *prefix)
 {
 	size_t size = strlen(prefix);
-	if (text->size < size || memcmp(text->data, prefix, size) != 0)
+	if (!span_starts_with(*text, prefix))
 		return false;
 	*text = (struct span){ (const char *)text->data + size, text->size - size };
 	return true;

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "base/error.h"
+#include "base/span.h"
 #include "store/profile_writer.h"
 
 /* Offsets in an SQLite file's header (sqlite.org/fileformat2.html, 1.3), big-endian. */
@@ -37,11 +38,6 @@ bool profile_header_is_ours(const void *bytes, size_t size)
 	       big_endian(header + HEADER_APPLICATION_ID, 4) == PROFILE_FORMAT_APPLICATION_ID;
 }
 
-static bool begins_with(const uint8_t *bytes, size_t size, const char *magic, size_t length)
-{
-	return size >= length && memcmp(bytes, magic, length) == 0;
-}
-
 static bool looks_like_text(const uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size && i < 512; i++)
@@ -52,13 +48,12 @@ static bool looks_like_text(const uint8_t *bytes, size_t size)
 
 static int foreign(const uint8_t *bytes, size_t size, const char *name, struct error *err)
 {
-	if (begins_with(bytes, size,
-			"\x7f"
-			"ELF",
-			4))
+	const struct span head = { bytes, size };
+	if (span_starts_with(head, "\x7f"
+				   "ELF"))
 		return error_set(err, -EPROTO,
 				 "'%s' is no profile but an ELF file (a program or library)", name);
-	if (begins_with(bytes, size, "PERFILE2", 8))
+	if (span_starts_with(head, "PERFILE2"))
 		return error_set(err, -EPROTO, "'%s' is no profile file but a perf.data file",
 				 name);
 	if (looks_like_text(bytes, size))

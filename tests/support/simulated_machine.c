@@ -13,20 +13,6 @@
 #include "support/allocated.h"
 #include "support/poisson.h"
 
-const char *simulated_cause_name(enum simulated_cause cause)
-{
-	static const char *const names[] = {
-		[SIMULATED_FETCH] = "fetch",
-		[SIMULATED_DATA] = "data",
-		[SIMULATED_TRANSLATION] = "translation",
-		[SIMULATED_BRANCH] = "branch",
-		[SIMULATED_STORE] = "store",
-		[SIMULATED_DIVIDE] = "divide",
-		[SIMULATED_EARLIER] = "earlier",
-	};
-	return cause < SIMULATED_CAUSES ? names[cause] : "none";
-}
-
 /* ---- its figures */
 
 static const struct {

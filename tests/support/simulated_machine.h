@@ -43,8 +43,6 @@ enum simulated_cause {
 	SIMULATED_CAUSES
 };
 
-const char *simulated_cause_name(enum simulated_cause cause);
-
 #define SIMULATED_NOTHING UINT32_MAX
 
 /* Over all executions of one instruction, in cycles. */

@@ -4,7 +4,6 @@
  * Random structured procedures with events drawn from their flow; the best of
  * several rounds.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "base/count_of.h"
 #include "base/random.h"
+#include "support/allocated.h"
 #include "support/poisson.h"
 #include "support/random_flow.h"
 
@@ -26,14 +26,6 @@ static void must(int ret)
 		return;
 	fprintf(stderr, "bench-flow-likelihood: %s\n", strerror(-ret));
 	exit(1);
-}
-
-static void *allocated(size_t count, size_t size)
-{
-	void *memory = calloc(count + 1, size);
-	if (!memory)
-		must(-ENOMEM);
-	return memory;
 }
 
 /* Lowers *best to what passed since `begin_ns`, and begins anew. */

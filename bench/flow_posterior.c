@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <errno.h>
 
 #include "analyze/flow/flow_likelihood.h"
 #include "analyze/flow/flow_posterior.h"
@@ -16,6 +15,7 @@
 #include "base/clock.h"
 #include "base/count_of.h"
 #include "base/random.h"
+#include "support/allocated.h"
 #include "support/poisson.h"
 #include "support/random_flow.h"
 
@@ -27,14 +27,6 @@ static void must(int ret)
 		return;
 	fprintf(stderr, "bench-flow-posterior: %s\n", strerror(-ret));
 	exit(1);
-}
-
-static void *allocated(size_t count)
-{
-	void *memory = calloc(count + 1, sizeof(double));
-	if (!memory)
-		must(-ENOMEM);
-	return memory;
 }
 
 /* Lowers *best to what passed since `begin_ns`, and begins anew. */
@@ -55,9 +47,9 @@ static void time_posterior(uint32_t blocks, double outcomes)
 	struct random_flow flow;
 	random_flow_init(&flow, &random, blocks, 1, 20);
 	uint32_t count = flow.graph.block_count;
-	CLEANUP(free_pointer) double *events = allocated(count);
-	CLEANUP(free_pointer) double *costs = allocated(count);
-	CLEANUP(free_pointer) double *evidence = allocated(flow.graph.edge_count);
+	CLEANUP(free_pointer) double *events = allocated(count, sizeof(double));
+	CLEANUP(free_pointer) double *costs = allocated(count, sizeof(double));
+	CLEANUP(free_pointer) double *evidence = allocated(flow.graph.edge_count, sizeof(double));
 	double sum = 0, likely_ns = INFINITY, posterior_ns = INFINITY;
 	for (uint32_t b = 0; b < count; b++) {
 		costs[b] = 1 + (double)random_below(&random, 12);

@@ -5,6 +5,7 @@ import importlib.machinery
 import importlib.util
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -81,3 +82,11 @@ expect("scripts beside others", scripts(["--jobs", "2"], **{name: "# beside othe
        (0, ["1..2", "ok 1 - a", "ok 2 - b"]))
 expect("scripts one at a time", scripts(["--jobs", "2", "--timeout", "0.5"], **MEETS),
        (1, ["1..2", "not ok 1 - a", "ok 2 - b"]))
+
+CHOICE = re.compile(r"\$\{([A-Z_]+):-")
+choices = {name for folder in ("tests/cli", "tests/system", "tests/corpus", "tests/soak", "bench")
+           for script in (SOURCE / folder).rglob("*.sh") for name in CHOICE.findall(script.read_text())}
+expect("enough variables that choose another form of a script", len(choices) > 5, True)
+for name in sorted(choices):
+    os.environ[name] = "chosen"
+    expect(f"{name}, which a script reads", scripts([], a_sh=f'[ "${{{name}:-}}" = chosen ]'), (0, ["1..1", "ok 1 - a"]))

@@ -45,7 +45,7 @@ expect_equal "branches of both" "$(bill edges.prof interpret_outcomes)" \
 	"$(($(bill one.prof interpret_outcomes) + $(bill two.prof interpret_outcomes)))"
 
 # A rate that leaves no time for it: thinned. (What it may cost is tested without a clock, in
-# tests/unit/collect/test_edges.c.)
+# tests/unit/collect/test_edges_helpers.c.)
 culprit record --quiet -u -e cpu-clock -F 20000 -o edges.prof -- "$KERNELS/branches" $((LOOPS / 5))
 "$TOOLS/cells" edges.prof >cells
 expect_whole_bill

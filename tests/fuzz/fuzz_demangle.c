@@ -54,7 +54,7 @@ static void check_shown(const struct name_parts *parts, struct span text, const 
  * whole or not at all. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct name_parts parts[NAMES_MAX];
+	struct name_parts parts[NAMES_MAX] = { 0 };
 	static char unset;
 	char *shown[NAMES_MAX];
 	struct cursor cursor = cursor_of(data, size);

@@ -51,21 +51,35 @@ static const char *keep(struct demangled *names, struct span linkage, uint64_t h
 	return copy;
 }
 
-/* Names that are asked for together. */
-struct batch {
-	struct span linkages[DEMANGLE_BATCH];
-	uint64_t hashes[DEMANGLE_BATCH];
-	size_t count;
-};
+static bool has(const struct demangled_batch *batch, struct span linkage, uint64_t hash)
+{
+	for (size_t i = 0; i < batch->count; i++)
+		if (batch->hashes[i] == hash && span_equal(batch->linkages[i], linkage))
+			return true;
+	return false;
+}
 
-static void add_batch(struct demangled *names, struct batch *batch)
+bool demangled_take(const struct demangled *names, struct demangled_batch *batch,
+		    struct span linkage)
+{
+	if (batch->count == DEMANGLE_BATCH)
+		return false;
+	if (!demangle_concerns(linkage))
+		return true;
+	uint64_t hash = hash_bytes(linkage.data, linkage.size);
+	if (find(names, linkage, hash) || has(batch, linkage, hash))
+		return true;
+	batch->linkages[batch->count] = linkage;
+	batch->hashes[batch->count++] = hash;
+	return true;
+}
+
+void demangled_add_batch(struct demangled *names, struct demangled_batch *batch)
 {
 	char *shown[DEMANGLE_BATCH];
 	demangle(&names->demangler, batch->linkages, batch->count, shown);
 	for (size_t i = 0; i < batch->count; i++) {
-		/* one may be there twice */
-		if (!find(names, batch->linkages[i], batch->hashes[i]))
-			keep(names, batch->linkages[i], batch->hashes[i], shown[i]);
+		keep(names, batch->linkages[i], batch->hashes[i], shown[i]);
 		free(shown[i]);
 	}
 	batch->count = 0;
@@ -73,21 +87,14 @@ static void add_batch(struct demangled *names, struct batch *batch)
 
 void demangled_add(struct demangled *names, const struct span *linkages, size_t count)
 {
-	struct batch batch;
+	struct demangled_batch batch;
 	batch.count = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (!demangle_concerns(linkages[i]))
-			continue;
-		uint64_t hash = hash_bytes(linkages[i].data, linkages[i].size);
-		if (find(names, linkages[i], hash))
-			continue;
-		batch.linkages[batch.count] = linkages[i];
-		batch.hashes[batch.count++] = hash;
-		if (batch.count == DEMANGLE_BATCH)
-			add_batch(names, &batch);
-	}
-	if (batch.count)
-		add_batch(names, &batch);
+	for (size_t i = 0; i < count; i++)
+		if (!demangled_take(names, &batch, linkages[i])) {
+			demangled_add_batch(names, &batch);
+			demangled_take(names, &batch, linkages[i]);
+		}
+	demangled_add_batch(names, &batch);
 }
 
 const char *demangled_look_up(struct demangled *names, struct span linkage)

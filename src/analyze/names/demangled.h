@@ -8,7 +8,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/hash_index.h"
@@ -29,6 +31,15 @@ struct demangled {
 	struct hash_index index;
 };
 
+/* Names that are asked for together. Each is there once: one that breaks the request is asked for
+ * again by itself. `count` is 0 at first; the rest need not be set. */
+struct demangled_batch {
+	size_t count;
+	/* private */
+	struct span linkages[DEMANGLE_BATCH];
+	uint64_t hashes[DEMANGLE_BATCH];
+};
+
 void demangled_init(struct demangled *names, struct arena *arena);
 void demangled_release(struct demangled *names);
 /* The name, as it is when it is not mangled or cannot be demangled; NULL: nobody looked it up or
@@ -39,5 +50,11 @@ const char *demangled_look_up(struct demangled *names, struct span linkage);
 /* Demangles those that look mangled and are not known yet. What fails is left to
  * demangled_look_up(). */
 void demangled_add(struct demangled *names, const struct span *linkages, size_t count);
+/* Takes the name into the batch, if it looks mangled and is not known yet. False: the batch is
+ * full. */
+bool demangled_take(const struct demangled *names, struct demangled_batch *batch,
+		    struct span linkage);
+/* Demangles them all, as demangled_add(), and empties the batch. */
+void demangled_add_batch(struct demangled *names, struct demangled_batch *batch);
 /* As demangler_trouble(). */
 const char *demangled_trouble(const struct demangled *names);

@@ -40,7 +40,10 @@ const char *resolver_show(struct resolver *resolver, uint32_t image, struct span
 {
 	struct demangled *names = resolver_names(resolver, image);
 	const char *name = demangled_look_up(names, linkage);
-	const char *trouble = demangled_trouble(names);
+	/* Whatever happened to names that nobody sees. */
+	bool mangled =
+		demangle_concerns(linkage) && name && span_equal(span_of_text(name), linkage);
+	const char *trouble = mangled ? demangled_trouble(names) : NULL;
 	if (trouble) {
 		char sentence[256];
 		snprintf(sentence, sizeof(sentence),

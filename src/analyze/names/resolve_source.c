@@ -2,7 +2,8 @@
 
 #include "symbol/record.h"
 
-#define LINES_AHEAD 64 /* functions whose inlined ones are demangled together */
+#define LINES_AHEAD 64	 /* functions whose inlined ones are demangled together */
+#define TEXTS_AHEAD 4096 /* of these functions, looked at once */
 
 /* The position of the first of an image's records of a kind that starts at `vaddr` or behind. */
 static size_t first_record(const struct stash_index *stash, uint32_t image, enum record_kind kind,
@@ -57,24 +58,39 @@ bool resolver_has_source(struct resolver *resolver, uint32_t image)
 	return stash && stash_has_lines(stash, image);
 }
 
-/* The functions inlined near `vaddr` are likely to be shown as well. */
+/* Takes names from a line record; *looked counts the texts of all that were looked at. */
+static void take_names(const struct demangled *known, struct demangled_batch *batch,
+		       const struct record *lines, size_t *looked)
+{
+	struct lines_texts texts;
+	struct span text;
+	lines_texts_begin(&texts, lines);
+	while (*looked < TEXTS_AHEAD && lines_texts_next(&texts, &text)) {
+		(*looked)++;
+		if (!demangled_take(known, batch, text))
+			*looked = TEXTS_AHEAD;
+	}
+}
+
+/* The functions inlined near `vaddr` are likely to be shown as well: those of the same function
+ * first. Looking takes no longer than demangling what it can find. */
 static void look_ahead(struct resolver *resolver, const struct stash_index *stash, uint32_t image,
 		       uint64_t vaddr)
 {
-	struct demangled *known_names = resolver_names(resolver, image);
-	struct span names[DEMANGLE_BATCH], text;
-	size_t known = stash_record_count(stash, image, RECORD_LINES), count = 0;
+	struct demangled *names = resolver_names(resolver, image);
+	struct demangled_batch batch;
+	size_t looked = 0, known = stash_record_count(stash, image, RECORD_LINES);
 	size_t behind = first_record(stash, image, RECORD_LINES, vaddr + 1);
-	size_t from = behind > 0 ? behind - 1 : 0;
-	from -= from % LINES_AHEAD;
-	for (size_t i = from; i < known && i < from + LINES_AHEAD; i++) {
-		struct lines_texts texts;
-		lines_texts_begin(&texts, stash_record(stash, image, RECORD_LINES, i));
-		while (count < DEMANGLE_BATCH && lines_texts_next(&texts, &text))
-			if (demangle_concerns(text) && !demangled_find(known_names, text))
-				names[count++] = text;
-	}
-	demangled_add(known_names, names, count);
+	size_t own = behind > 0 ? behind - 1 : 0;
+	size_t from = own - own % LINES_AHEAD;
+	batch.count = 0;
+	if (own < known)
+		take_names(names, &batch, stash_record(stash, image, RECORD_LINES, own), &looked);
+	for (size_t i = from; i < known && i < from + LINES_AHEAD; i++)
+		if (i != own)
+			take_names(names, &batch, stash_record(stash, image, RECORD_LINES, i),
+				   &looked);
+	demangled_add_batch(names, &batch);
 }
 
 static const char *show_inlined(struct resolver *resolver, const struct place_entry *entry,

@@ -86,7 +86,8 @@ void demangler_init(struct demangler *demangler)
 {
 	*demangler = (struct demangler){
 		.helper = { .run = serve_names,
-			    .most_answer_bytes = DEMANGLE_BATCH * (NAME_SHOWN_MAX_BYTES + 1) }
+			    .most_answer_bytes = DEMANGLE_BATCH * (NAME_SHOWN_MAX_BYTES + 1) },
+		.deadline_ms = DEMANGLE_DEADLINE_MS,
 	};
 }
 
@@ -143,7 +144,7 @@ static int ask(struct demangler *demangler, const struct name_parts *parts, size
 		buffer_append(&request.payload, parts[i].mangled.data, parts[i].mangled.size);
 		buffer_append_u8(&request.payload, 0);
 	}
-	int ret = helper_ask(&demangler->helper, &request, DEMANGLE_DEADLINE_MS, &answer, err);
+	int ret = helper_ask(&demangler->helper, &request, demangler->deadline_ms, &answer, err);
 	buffer_release(&request.payload);
 	if (ret < 0)
 		return ret;

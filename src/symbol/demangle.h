@@ -29,6 +29,7 @@
 struct demangler {
 	/* private */
 	struct helper helper;
+	uint32_t deadline_ms;
 	size_t broken;	  /* names that it was asked for and has not demangled */
 	uint64_t lost_ns; /* by batches that broke, and by asking for their names one by one */
 	uint64_t slow_ns; /* by answered batches, above what names take */

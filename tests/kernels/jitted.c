@@ -130,7 +130,7 @@ static int map_often(void)
 		if (place == MAP_FAILED || munmap(place, 4096))
 			return 1;
 		if (i % 1000 == 0)
-			usleep(10000);
+			usleep(30000);
 	}
 	return 0;
 }

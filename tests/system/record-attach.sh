@@ -19,7 +19,7 @@ ticks() { # of CPU time that the thread had, ten milliseconds each
 	awk '{ print $14 + $15 }' "/proc/$pid/task/$tid/stat"
 }
 before=$(ticks)
-culprit record --quiet --per-thread -F 500 -t "$tid" --duration 500ms -o thread.prof
+culprit record --quiet --per-thread -F 500 -t "$tid" --duration 1500ms -o thread.prof
 expect_equal "samples of one thread" "$(samples thread.prof 13 worker-2)" "$(samples thread.prof)"
 had=$(($(ticks) - before)) # while recording, and while it started and ended
 expect_between "samples of one thread" "$(samples thread.prof)" $((had * 5 / 4)) $((had * 6 + 20))
@@ -27,7 +27,7 @@ expect_between "samples of one thread" "$(samples thread.prof)" $((had * 5 / 4))
 # It ends soon after they do, however long that takes them.
 kill $pid
 wait $pid || true
-"$KERNELS/busy" threads 3 0.4 &
+"$KERNELS/busy" threads 3 2 &
 pid=$!
 culprit record --quiet -F 500 -p $pid -o end.prof &
 recorder=$!

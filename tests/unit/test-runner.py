@@ -80,7 +80,7 @@ MEETS = {"a_sh": ': >"$SHARED/a"; until [ -e "$SHARED/b" ]; do sleep 0.01; done'
          "b_sh": ': >"$SHARED/b"; until [ -e "$SHARED/a" ]; do sleep 0.01; done'}
 expect("scripts beside others", scripts(["--jobs", "2"], **{name: "# beside others\n" + text for name, text in MEETS.items()}),
        (0, ["1..2", "ok 1 - a", "ok 2 - b"]))
-expect("scripts one at a time", scripts(["--jobs", "2", "--timeout", "0.5"], **MEETS),
+expect("scripts one at a time", scripts(["--jobs", "2", "--timeout", "3"], **MEETS),
        (1, ["1..2", "not ok 1 - a", "ok 2 - b"]))
 
 CHOICE = re.compile(r"\$\{([A-Z_]+):-")

@@ -410,8 +410,14 @@ static void who_waits_is_woken_by_news_and_by_the_clock(void **state)
 	exec(&r, SHELL, "shell");
 	made_up_wake(recording_event(&r, NULL));
 	assert_int_equal(poll(&waiting, 1, 0), 1);
-	assert_int_equal(collector_service(r.collector, &r.err), 0);
-	assert_int_equal(poll(&waiting, 1, 0), 0);     /* the event is as ready as it was */
+	/* The event is as ready as it was, and for 5 ms nobody is woken by it. On a machine that
+	 * does something else meanwhile those are over, or the clock is due: then once more. */
+	int ready = 1;
+	for (int tries = 0; tries < 20 && ready != 0; tries++) {
+		assert_int_equal(collector_service(r.collector, &r.err), 0);
+		ready = poll(&waiting, 1, 0);
+	}
+	assert_int_equal(ready, 0);
 	assert_int_equal(poll(&waiting, 1, 10000), 1); /* 5 ms later */
 	assert_int_equal(collector_service(r.collector, &r.err), 0);
 	assert_int_equal(poll(&waiting, 1, 0), 1);

@@ -57,7 +57,7 @@ static void names_come_before_the_account_is_empty(void **state)
 	CLEANUP(reader_freep) struct reader *reader = NULL;
 	struct reader_options options = { .strange_bytes = (uint64_t)480 << 20 };
 	struct reader_account account = { .strange = true,
-					  .left_ns = 600000000,
+					  .left_ns = 3000000000,
 					  .left_bytes = 1000000 };
 	CLEANUP(record_set_release) struct record_set records = { 0 };
 	struct error err = { 0 };

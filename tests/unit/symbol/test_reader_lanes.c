@@ -170,16 +170,16 @@ static void another_request_waits_for_what_its_process_does(void **state)
 static void nobody_pays_for_what_was_not_noticed(void **state)
 {
 	struct files *files = *state;
-	struct reader_account account = stranger(200 * MS);
+	struct reader_account account = stranger(1000 * MS);
 	CLEANUP(record_set_release) struct record_set records = { 0 };
 	unsigned done;
 	struct reader *reader = new_reader(files, &both_lanes);
 	assert_int_equal(
 		begin(files, &account, files->small, &files->in_small, NAMES_AND_CODE, &records),
 		0);
-	nanosleep(&(struct timespec){ .tv_nsec = 500 * (long)MS }, NULL);
+	nanosleep(&(struct timespec){ .tv_sec = 2, .tv_nsec = 500 * (long)MS }, NULL);
 	assert_int_equal(reader_await(reader, READER_LOOK), READER_STRANGE);
-	assert_true(reader_unnoticed_ns(reader, READER_STRANGE) >= 400 * MS);
+	assert_true(reader_unnoticed_ns(reader, READER_STRANGE) >= 1400 * MS);
 	assert_int_equal(end(files, &account, &done), 0);
 	assert_int_equal(done, NAMES_AND_CODE);
 	assert_true(account.left_ns > 0);

@@ -252,11 +252,11 @@ int collector_end_epoch(struct collector *collector, struct profile **delta, str
 	uint64_t next_real_ns = clock_realtime_ns();
 	urgency_begin(&collector->session.urgency, collector->session.reader);
 	ret = take(collector, EPOCH_ENDS, delta, err);
-	if (ret == 0 && session_begin_generation(&collector->session) < 0) {
-		profile_free(*delta);
-		*delta = NULL;
-		ret = failed(err, -ENOMEM);
-	}
+	/* Where that fails the epoch is whole all the same, and the next one's end tries it again.
+	 */
+	if (ret == 0 && session_begin_generation(&collector->session) < 0)
+		collector_note(collector, COLLECT_WARNING,
+			       "what ran before is not forgotten: out of memory");
 	urgency_end(&collector->session.urgency, collector->session.reader);
 	collector->epoch++;
 	collector->epoch_begin_ns = collector->end_ns;

@@ -160,7 +160,8 @@ int edges_fail(struct edges *edges, struct edge_worker *worker, const struct err
 {
 	bool mixed = worker->mixed;
 	edges_forget_helper(worker);
-	if (err->code == -ECANCELED) {
+	if (err->code == -ECANCELED) { /* it was not asked, and knows files still */
+		helper_kill(&worker->helper);
 		edges_lose(edges, &worker->under_way);
 		return 0;
 	}

@@ -154,8 +154,11 @@ static int begin_file(struct gathering *gathering, struct turn *turn)
 	struct session *session = gathering->session;
 	struct job *job = turn->job;
 	const struct file *file = job->file;
-	if (file && file->unread && (turn->now & GATHER_FUNCTIONS))
+	if (file && file->unread && (turn->now & GATHER_FUNCTIONS)) {
 		leave_out(gathering, job, file->unread_why, 0);
+		/* Nobody tries again for this image: a later sample gives the file another one. */
+		job->owed = false;
+	}
 	if (!file || file->state != FILE_IDENTIFIED || !session->reader ||
 	    names_could_be_anybodys(file))
 		return 0;

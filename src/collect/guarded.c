@@ -6,7 +6,7 @@
 bool guarded_is_exec(const struct process *process, uint32_t tid)
 {
 	return process && process->execed && !process->exit_ns && tid == process->pid &&
-	       process->space && process->space->count == 0;
+	       !process->mapped && process->space && process->space->count == 0;
 }
 
 void guarded_add(struct guarded *guarded, const struct process *process)

@@ -267,6 +267,7 @@ static int handle_mapping(struct session *session, const struct perf_record *rec
 	if (!process)
 		return -ENOMEM;
 	struct share *share = session_share(session, process);
+	process->mapped = true;
 	if (!session_may_map(session, process))
 		return 0;
 	struct file_hint hint = {

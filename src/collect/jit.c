@@ -26,12 +26,15 @@ void jit_table_init(struct jit_table *table, struct reader *reader, struct file_
 	};
 }
 
-/* Forgets what was read of the names of its code. */
+/* Forgets what was read of the names of its code: whoever wants them reads it from the beginning.
+ */
 static void release_names(struct jit_table *table, struct jit *jit)
 {
 	jit_close_map(table, jit);
 	jit_release_dumps(jit);
 	jit_timeline_release(&jit->timeline);
+	jit->map = (struct jit_map){ .fd = -1 };
+	jit->jitdumps_seen = 0;
 }
 
 void jit_table_release(struct jit_table *table)

@@ -160,7 +160,6 @@ int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs,
 	if (!table->reader)
 		return 0;
 	jit->full = false;
-	jit->jitdumps_seen = jit->dump_count ? jit->jitdumps_seen : 0;
 	int ret = jit_read_files(table, jit, clock_monotonic_ns(), JIT_TO_THE_END);
 	CLEANUP(free_pointer) const struct jit_loaded **found = NULL;
 	CLEANUP(free_pointer)

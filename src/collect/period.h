@@ -15,9 +15,9 @@
 
 #include "base/random.h"
 
-/* How many changes are kept for records that are not processed yet: one a drain, two drains at
- * most. */
-#define PERIOD_LOG 8
+/* How many changes are kept for records that are not processed yet: one each time that rings are
+ * served, ten a second; what waits longest does so for a second (collect/bursts.h). */
+#define PERIOD_LOG 16
 
 struct period_change {
 	uint64_t time_ns; /* from then on */

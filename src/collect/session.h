@@ -115,7 +115,8 @@ int session_look(void *session);
 /* generation.c: to be called when an epoch has been handed out. Drops its tally and dictionaries,
  * but for places and contexts of samples that still wait for their weight or to be interpreted;
  * and files, images, control groups and code made at run time that nothing refers to any more
- * (still_used.h). 0, or -ENOMEM: then nothing has changed. */
+ * (still_used.h). 0; or -ENOMEM, or -EINVAL where a number is not what it has to be: then nothing
+ * has changed. */
 int session_begin_generation(struct session *session);
 
 /* context.c: the share of the process's user; an unknown stranger's when the process has ended

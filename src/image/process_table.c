@@ -220,6 +220,7 @@ int process_comm(struct process_table *table, uint32_t pid, uint32_t tid, struct
 		process->space = space;
 		process->known = true;
 		process->execed = true;
+		process->mapped = false;
 		process->kernel = false;
 		process->narrow = false;
 		process->asked = false;

@@ -157,6 +157,28 @@ static void a_wait_that_has_begun_ends_as_well(void **state)
 	edge_scene_free(scene);
 }
 
+/* Recording is to end, and goes on all the same: numbers of files are others' by then. */
+static void a_helper_that_was_not_asked_is_not_used_again(void **state)
+{
+	(void)state;
+	struct edge_scene *scene = edge_scene_new();
+	edge_scene_take(scene, 0, GENEROUS);
+	edge_scene_serve(scene, EDGES_WAIT);
+	pid_t pid = scene->edges.own.helper.pid;
+	scene->watch.look = give_up_later;
+	scene->looks = 1; /* the second look says no */
+	edge_scene_take(scene, 0, GENEROUS);
+	edge_scene_serve(scene, EDGES_WAIT);
+	assert_int_equal(scene->edges.sums[0].lost, 1);
+	assert_int_equal(scene->edges.failures, 0);
+	scene->watch.look = NULL;
+	edge_scene_take(scene, 0, GENEROUS);
+	edge_scene_serve(scene, EDGES_WAIT);
+	assert_int_equal(scene->edges.sums[0].interpreted, 2);
+	assert_int_not_equal(scene->edges.own.helper.pid, pid);
+	edge_scene_free(scene);
+}
+
 /* Recording ends soon: what is at hand is dealt with then. */
 static void nothing_is_begun_when_it_is_not_wanted(void **state)
 {
@@ -359,6 +381,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_was_forgotten_is_not_taken_for_another),
 		cmocka_unit_test(a_wait_ends_when_its_owner_gives_it_up),
 		cmocka_unit_test(a_wait_that_has_begun_ends_as_well),
+		cmocka_unit_test(a_helper_that_was_not_asked_is_not_used_again),
 		cmocka_unit_test(nothing_is_begun_when_it_is_not_wanted),
 		cmocka_unit_test(who_hangs_the_helper_pays_and_nobody_else),
 		cmocka_unit_test(a_failure_that_may_be_others_is_not_paid),

@@ -1,4 +1,5 @@
 /* What was added up in an epoch goes with it, and names are asked for when code runs anew. */
+#include <errno.h>
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,6 +85,31 @@ static void memory_follows_what_runs_and_not_what_ran(void **state)
 	}
 	/* One epoch's places alone take half a megabyte; the ring's copy may move. */
 	assert_in_range(most_bytes, 0, settled_bytes + 3 * RING_BYTES / 2);
+	collector_free(collector);
+}
+
+/* ld --wrap: memory may run out for it. */
+int __real_session_begin_generation(struct session *session);
+int __wrap_session_begin_generation(struct session *session);
+static bool no_memory;
+
+int __wrap_session_begin_generation(struct session *session)
+{
+	return no_memory ? -ENOMEM : __real_session_begin_generation(session);
+}
+
+static void an_epoch_is_whole_though_nothing_can_be_forgotten(void **state)
+{
+	(void)state;
+	struct collector *collector = started();
+	sample(collector, 100);
+	no_memory = true;
+	assert_int_equal(end_epoch(collector), 100);
+	assert_true(collector->session.tally.count > 0);
+	sample(collector, 50);
+	no_memory = false;
+	assert_int_equal(end_epoch(collector), 50);
+	assert_int_equal(collector->session.tally.count, 0);
 	collector_free(collector);
 }
 
@@ -198,6 +224,40 @@ static void what_is_owed_is_asked_for_again(void **state)
 	session->owed = (struct code_spots){ owed, 1, 1 };
 	assert_true(is_asked(session, file.image, 16));
 	assert_false(is_asked(session, file.image, 16));
+	free_session(session);
+}
+
+/* What was never opened has no names to come: a later sample gives the file another image. */
+static void what_was_not_opened_is_not_owed(void **state)
+{
+	(void)state;
+	struct session *session = new_session();
+	char path[] = "/their/program";
+	struct profile_image image = { .kind = IMAGE_FILE, .name = span_of_text(path) };
+	struct file file = { .path = path,
+			     .unread = true,
+			     .unread_why = LEFT_OUT_TIME,
+			     .through = shares_of_user(&session->shares, STRANGER) };
+	struct file *files[] = { &file };
+	assert_int_equal(profile_add_image(session->profile, &image, &file.image), 0);
+	session->files.files = files;
+	session->files.count = 1;
+	for (int epoch = 0; epoch < 3; epoch++) {
+		CLEANUP(profile_freep) struct profile *profile = profile_new();
+		struct tally_translation translation = { 0 };
+		const struct tally_place place = { .image = file.image, .vaddr = 16 };
+		uint32_t number;
+		file.sampled = true;
+		if (epoch == 0)
+			assert_int_equal(tally_place(&session->tally, &place, &number), 0);
+		assert_int_equal(tally_translation_init(&translation, session->profile, profile),
+				 0);
+		assert_int_equal(gather_stash(session, &translation, false), 0);
+		tally_translation_release(&translation);
+		assert_int_equal(test_billed(profile, "left_out_names_time"), epoch == 0 ? 1 : -1);
+		assert_int_equal(session->owed.count, 0);
+		assert_int_equal(session_begin_generation(session), 0);
+	}
 	free_session(session);
 }
 
@@ -729,8 +789,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_follows_what_runs_and_not_what_ran),
+		cmocka_unit_test(an_epoch_is_whole_though_nothing_can_be_forgotten),
 		cmocka_unit_test(names_are_asked_for_unless_the_last_epoch_had_them),
 		cmocka_unit_test(what_is_owed_is_asked_for_again),
+		cmocka_unit_test(what_was_not_opened_is_not_owed),
 		cmocka_unit_test(a_sample_without_a_weight_finds_its_place_in_the_next_epoch),
 		cmocka_unit_test(a_user_has_room_again),
 		cmocka_unit_test(names_of_commands_go_with_their_epoch),

@@ -457,6 +457,49 @@ static void names_that_are_owed_by_who_has_ended_are_still_in_its_jitdump(void *
 	release(&watched);
 }
 
+static void a_map_of_who_has_ended_is_read_again(void **state)
+{
+	(void)state;
+	struct watched watched;
+	CLEANUP(record_set_release) struct record_set records = { 0 };
+	const uint64_t vaddr = 0x1000;
+	uint64_t bytes = 0;
+	watch(&watched);
+	unlink(watched.map);
+	watched.process.pid = pid_of_one_that_has_ended();
+	snprintf(watched.map, sizeof(watched.map), "/tmp/perf-%u.map",
+		 (unsigned)watched.process.pid);
+	buffer_printf(&watched.text, "1000 10 owed\n");
+	write_file(&watched, watched.map);
+	struct jit *jit = locate(&watched);
+	assert_true(jit->map.found);
+	assert_int_equal(jit->timeline.count, 1);
+	jit_table_names_read(&watched.jits);
+	assert_int_equal(jit->timeline.count, 0);
+	gather(&watched, &vaddr, 1, &records);
+	assert_int_equal(count_kind(&records, RECORD_FUNCTION, &bytes), 1);
+	release(&watched);
+}
+
+/* Samples of its last moments come in the next epoch. */
+static void dumps_of_who_has_ended_are_found_again(void **state)
+{
+	(void)state;
+	struct watched watched;
+	watch(&watched);
+	put_header(&watched);
+	put_load(&watched, 0x1000, 16, 1, "late", 16);
+	map_dump(&watched);
+	struct jit *jit = locate(&watched);
+	jit->pid = pid_of_one_that_has_ended();
+	file_table_get(&watched.files, watched.files.jitdumps[0].number)->pid = jit->pid;
+	jit_table_names_read(&watched.jits);
+	assert_int_equal(jit->dump_count, 0);
+	locate(&watched);
+	assert_int_equal(jit->dump_count, 1);
+	release(&watched);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +511,8 @@ int main(void)
 		cmocka_unit_test(moves_bring_no_more_code_than_there_is_room_for),
 		cmocka_unit_test(a_record_that_is_too_long_is_so_each_time_that_it_is_read),
 		cmocka_unit_test(names_that_are_owed_by_who_has_ended_are_still_in_its_jitdump),
+		cmocka_unit_test(a_map_of_who_has_ended_is_read_again),
+		cmocka_unit_test(dumps_of_who_has_ended_are_found_again),
 	};
 	return cmocka_run_group_tests_name("collect jit hostile", tests, NULL, NULL);
 }

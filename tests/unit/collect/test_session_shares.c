@@ -195,6 +195,65 @@ static void whoever_was_charged_gets_mappings_back(void **state)
 	free_session(session);
 }
 
+static void hand(struct session *session, const void *record, size_t size_bytes)
+{
+	struct ring ring = { 0 };
+	assert_int_equal(session_process_record(session, &ring, record, size_bytes), 0);
+}
+
+/* His programs end all the same. */
+static void who_has_no_room_for_mappings_is_seen_to_end(void **state)
+{
+	(void)state;
+	struct session *session = new_session();
+	uint32_t last_exit = 0;
+	const struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		char comm[16];
+	} exec = { { PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, sizeof(exec) }, 5, 5, "sh" };
+	const struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		uint64_t start, size, offset;
+		uint32_t major, minor;
+		uint64_t inode, generation;
+		uint32_t protection, flags;
+		char path[16];
+	} mapping = { { PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, sizeof(mapping) },
+		      5,
+		      5,
+		      1 << 20,
+		      4096,
+		      0,
+		      8,
+		      1,
+		      77,
+		      1,
+		      5,
+		      2,
+		      "/bin/sh" };
+	const struct {
+		struct perf_event_header header;
+		uint32_t pid, parent, tid, parent_tid;
+		uint64_t time;
+	} exit = { { PERF_RECORD_EXIT, 0, sizeof(exit) }, 5, 5, 5, 5, 100 };
+	session->last_exit = &last_exit;
+	struct process *process = process_of(session, 5, STRANGER);
+	while (share_take(&session->shares, process->share, SHARE_MAPPINGS, 1))
+		;
+	hand(session, &exec, sizeof(exec));
+	process_of(session, 5, STRANGER);
+	hand(session, &exit, sizeof(exit)); /* as the kernel says where it guards a program */
+	assert_int_equal(process->exit_ns, 0);
+	hand(session, &mapping, sizeof(mapping));
+	assert_int_equal(process->space->count, 0);
+	hand(session, &exit, sizeof(exit));
+	process_reap(&session->processes, 1000);
+	assert_null(process_find(&session->processes, 5));
+	free_session(session);
+}
+
 static void a_sample_is_unknown_for_one_cause(void **state)
 {
 	(void)state;
@@ -328,6 +387,7 @@ int main(void)
 		cmocka_unit_test(stacks_are_kept_up_to_the_limit),
 		cmocka_unit_test(copies_of_mappings_count),
 		cmocka_unit_test(whoever_was_charged_gets_mappings_back),
+		cmocka_unit_test(who_has_no_room_for_mappings_is_seen_to_end),
 		cmocka_unit_test(a_sample_is_unknown_for_one_cause),
 		cmocka_unit_test(who_changes_his_user_without_a_program_is_asked),
 		cmocka_unit_test(without_a_stash_what_was_left_out_is_in_the_bill_too),

@@ -7,6 +7,7 @@ long="test_weight test_interval test_difference test_compare test_profile_file t
 	test_closing test_collect_edge_window test_flow_classes test_flow_loops test_flow_search
 	test_flow_likelihood test_frequency test_sparse_ldl test_cfg test_isa_effects test_isa_transfer
 	test_isa_effects_execute test_cfg_compiled
+	test_collect_jit_hostile test_collect_generation test_database test_export_formats test_cycles test_import_perf_data
 	test_flow_posterior test_simulated_accuracy test_simulated_culprits test_simulated_machine"
 # Of these the seeds alone.
 long_by_changes="replay_import replay_import_perf_data replay_cycles replay_dwarf replay_elf"

@@ -254,6 +254,7 @@ static int open_recorder(struct recorder *recorder, const struct event_list *eve
 		.cgroup = asked.cgroup,
 		.cpus = asked.cpus,
 		.events = events,
+		.default_events = asked.events.count == 0,
 		.period = asked.period,
 		.frequency_hz = asked.frequency_hz,
 		.overhead_percent = asked.overhead_percent,

@@ -52,6 +52,7 @@ struct collect_options {
 	const char *cgroup; /* path below the cgroup mount, or absolute */
 	const char *cpus;   /* "0-3,8"; NULL: all that are online */
 	const struct event_list *events;
+	bool default_events;	 /* nobody asked for these: groups of them may be sampled in part */
 	uint64_t period;	 /* 0: by frequency */
 	uint64_t frequency_hz;	 /* 0: chosen by the budget */
 	double overhead_percent; /* the budget, of one CPU; 0: 1 % */

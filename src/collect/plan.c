@@ -330,10 +330,34 @@ static void choose_mode(struct plan *plan, const struct collect_options *options
 	};
 }
 
-static int check_groups(const struct plan *plan, struct error *err)
+/* Leaders are sampled without the members of their groups. */
+static void drop_members(struct plan *plan)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < plan->sampler_count; i++) {
+		if (!plan->samplers[i].sampled)
+			continue;
+		plan->samplers[kept] = plan->samplers[i];
+		plan->samplers[kept].leader = kept;
+		plan->samplers[kept++].group_size = 1;
+	}
+	plan->sampler_count = kept;
+}
+
+static int check_groups(struct plan *plan, const struct collect_options *options, struct error *err)
 {
 	if (!plan->inherit || !cannot_inherit(plan))
 		return 0;
+	if (options->default_events) {
+		char sentence[512];
+		drop_members(plan);
+		snprintf(sentence, sizeof(sentence),
+			 "this kernel cannot read a group with the samples of tasks that are "
+			 "followed by inheritance (Linux 6.12 can): '%s' is sampled alone",
+			 plan->samplers[0].name);
+		collect_note(options, COLLECT_NOTE, sentence);
+		return 0;
+	}
 	return error_set(
 		err, -EOPNOTSUPP,
 		"this kernel cannot read a group with the samples of tasks that are followed "
@@ -354,7 +378,9 @@ int plan_make(struct plan *plan, const struct collect_options *options,
 		return error_set(err, -EINVAL, "%zu ring pages are no power of two",
 				 options->ring_pages);
 	choose_mode(plan, options);
-	ret = choose_edges(plan, options, err);
+	ret = check_groups(plan, options, err);
+	if (ret == 0)
+		ret = choose_edges(plan, options, err);
 	if (ret < 0)
 		return ret;
 	choose_memory(plan, options, memory);
@@ -366,5 +392,5 @@ int plan_make(struct plan *plan, const struct collect_options *options,
 	for (size_t i = 0; i < plan->sampler_count; i++)
 		if (plan->samplers[i].sampled)
 			choose_period(&plan->samplers[i], options, plan->inherit, rate_hz);
-	return check_groups(plan, err);
+	return 0;
 }

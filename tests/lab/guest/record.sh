@@ -32,3 +32,15 @@ for loop in loop_4 loop_8; do
 		"$(awk "BEGIN { print 0.999 * $((1 << LAB_ICOUNT)) }")" \
 		"$(awk "BEGIN { print 1.02 * $((1 << LAB_ICOUNT)) }")"
 done
+
+# Without -e a running process is sampled too: by the group where this kernel can, else by cycles alone.
+"$KERNELS/busy" split 60 &
+pid=$!
+trap 'kill $pid 2>/dev/null || true' EXIT
+culprit record -u -F 200 -p $pid --duration 1s -o default.prof 2>said
+expect_between "samples of a running process" "$(samples default.prof 2 cycles 11 busy)" 20 1000
+if grep -q "'cycles' is sampled alone" said; then
+	echo "$(uname -r): cycles alone"
+else
+	expect_between "its instructions" "$(estimate default.prof 2 instructions 11 busy)" 1 1e15
+fi

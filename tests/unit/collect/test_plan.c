@@ -136,6 +136,17 @@ static void a_group_is_sampled_by_its_leader(void **state)
 	w.options.target = COLLECT_TASKS;
 	int expected = w.plan.features.inherit_read_tid == FACT_YES ? 0 : -EOPNOTSUPP;
 	assert_int_equal(make(&w), expected);
+	/* Where nobody asked for the group, what there is of it is taken. */
+	w.options.default_events = true;
+	assert_int_equal(make(&w), 0);
+	assert_int_equal(w.plan.sampler_count, expected ? 2 : 4);
+	if (expected) {
+		assert_string_equal(w.plan.samplers[0].name, "cpu-clock");
+		assert_string_equal(w.plan.samplers[1].name, "minor-faults");
+		assert_int_equal(w.plan.samplers[1].leader, 1);
+		assert_true(w.plan.samplers[0].group_size == 1 && w.plan.samplers[1].sampled);
+		assert_non_null(strstr(w.notes, "'cpu-clock' is sampled alone"));
+	}
 	release(&w);
 }
 

@@ -37,10 +37,12 @@ struct profile;
 struct edge_sums {
 	uint64_t interpreted; /* = silent + those with an outcome */
 	uint64_t thinned;     /* left out: over the budget, or their user's share is used up */
-	uint64_t unfit;	      /* without registers, of a 32-bit process, or in code of no file */
-	uint64_t lost;	      /* the helper failed, or recording was asked to end */
-	uint64_t silent;      /* without a branch whose outcome became known */
-	uint64_t outcomes;    /* branches of all paths whose outcome became known */
+	/* Without registers, of a 32-bit process, in code of no file or of one that may not stay
+	 * open and has no copy, or of a process with too many mappings. */
+	uint64_t unfit;
+	uint64_t lost;		       /* the helper failed, or recording was asked to end */
+	uint64_t silent;	       /* without a branch whose outcome became known */
+	uint64_t outcomes;	       /* branches of all paths whose outcome became known */
 	uint64_t ends[INTERPRET_ENDS]; /* paths, by why they ended */
 };
 

@@ -13,9 +13,10 @@
  * held open, or one that only root or the recorder can write and that lies where we see it, is what
  * everybody's mappings name by its number. Of other files it holds for one user's mappings under
  * one path that they were compared. What was looked at holds for a second, or as long as it takes
- * for looking to be one part in 200 of the time. Where nothing can be opened, since most processes
- * are short, an earlier comparison counts however long ago it was; else a mapping of another user
- * is another file. Files that are the same after all are one image, by their content.
+ * for looking to be one part in 200 of the time, ten seconds at most. Where nothing can be opened,
+ * since most processes are short, an earlier comparison counts however long ago it was; else a
+ * mapping of another user is another file. Files that are the same after all are one image, by
+ * their content.
  */
 #pragma once
 

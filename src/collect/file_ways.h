@@ -31,5 +31,5 @@ bool file_ways_other_generation(const struct file *file, const struct safe_file 
 int file_ways_open_own(struct file_table *table, const char *path, struct share *payer,
 		       struct safe_file *own);
 /* A descriptor, which the caller closes, of the file as it was identified: what is kept of it, or
- * what is found again by one of the ways, unchanged. Or a code as file_ways_open()'s. */
+ * what is found again by one of the ways, unchanged. Or as file_table_open(). */
 int file_ways_open_known(struct file_table *table, const struct file *file);

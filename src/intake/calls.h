@@ -21,7 +21,7 @@
 #include "intake/world.h"
 
 /* Stores in *node the node of the chain's frames from `first` (0: the innermost) outwards, which is
- * added when it is new; 0 when there are no frames. 0 or -ENOMEM. */
+ * added when it is new; 0 when there are no frames and no user's part is missing. 0 or -ENOMEM. */
 int calls_of_chain(struct cells *cells, const struct world *world, struct process *process,
 		   struct chain *chain, size_t first, uint32_t *node);
 

@@ -1,8 +1,8 @@
 /*
  * file_writer - who can alter an open file, by its owner, mode and access lists, as user and group
  * IDs of our own user namespace. Owners are believed where no user could have made them up: not on
- * FUSE, not on a disk's image that is mounted nosuid (as the system lets users mount theirs), not
- * on an overlay that was mounted in another user namespace.
+ * FUSE, not on an overlay that was mounted in another user namespace, and root is not believed to
+ * own what is mounted nosuid (as the system lets users mount a disk's image of theirs).
  *
  * The answer is of the moment: whoever gave a file to root may still have it open for writing.
  */

@@ -27,8 +27,8 @@ struct error;
  * calls. */
 struct helper_watch {
 	int wake_fd; /* when it is readable `look` is called at once; -1: none */
-	/* Called some 50 times a second while a helper is waited for; a negative errno ends the
-	 * wait and the helper. May be NULL. */
+	/* Called some 50 times a second while a helper is waited for; -ECANCELED ends the wait
+	 * and the helper (another negative errno does so as -EIO). May be NULL. */
 	int (*look)(void *context);
 	void *context;
 };
@@ -73,9 +73,9 @@ size_t helper_stuck(struct helper *helper, uint32_t user);
 /*
  * Sends a request and waits for its answer, which the caller releases when 0 is
  * returned. -ETIMEDOUT: the deadline; -EIO: the helper died (*err says how); -ENOBUFS: it needs
- * more memory than it may use; -EFBIG: its answer is larger than it may be; what the watch
- * returned; -ENOMEM; or the code that the helper answered with. A helper that gave no whole answer
- * is ended, and the next request starts a new one.
+ * more memory than it may use; -EFBIG: its answer is larger than it may be; -ECANCELED: the
+ * watch said so; -ENOMEM; or the code that the helper answered with. A helper that gave no whole
+ * answer is ended, and the next request starts a new one.
  */
 int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_ms,
 	       struct message *answer, struct error *err);
@@ -89,7 +89,8 @@ int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *a
 int helper_receive_part(struct helper *helper, uint32_t timeout_ms, struct message *answer,
 			bool *more, struct error *err);
 /* For callers that wait in another way: kills a helper that gave no answer because of `cause`
- * (-ETIMEDOUT, -ENOBUFS or what the watch returned). Fills *err and returns its code. */
+ * (-ETIMEDOUT, -ENOBUFS, -EFBIG or -ECANCELED; others count as -EIO). Fills *err and returns its
+ * code. */
 int helper_give_up(struct helper *helper, int cause, uint32_t timeout_ms, struct error *err);
 /* Whether it uses more memory than it may. */
 bool helper_is_too_large(const struct helper *helper);

@@ -29,7 +29,7 @@ struct known_files {
 
 void known_files_init(struct known_files *files, struct reader *reader);
 void known_files_release(struct known_files *files);
-/* As reader_identify_content(), for an open file; failures are remembered as well. 0, or a negative
- * errno. */
+/* As reader_identify_content(), for an open file; failures are remembered as well, but for want of
+ * memory or of the account's time, or when asked to end. 0, or a negative errno. */
 int known_files_identify(struct known_files *files, const struct safe_file *file,
 			 enum content_kind content, struct identity *identity);

@@ -80,9 +80,10 @@ void reader_freep(struct reader **reader); /* for CLEANUP() */
  */
 uint32_t reader_layers_missing(const struct reader *reader);
 
-/* Whether the processes that read are scheduled before usual ones, as helper_set_hasty() has it. */
+/* Whether the processes that read, but for those of reader_begin_gather(), are scheduled before
+ * usual ones, as helper_set_hasty() has it. */
 void reader_set_hasty(struct reader *reader, enum helper_haste haste);
-/* How long those that run now were ready and had no CPU, together, or HASTE_UNKNOWN. */
+/* How long those of them that run now were ready and had no CPU, together, or HASTE_UNKNOWN. */
 uint64_t reader_waited_ns(const struct reader *reader);
 
 /* The account that pays for requests from now on; borrowed. NULL: none, as at the beginning. */
@@ -121,9 +122,10 @@ int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe
 int reader_read_process(struct reader *reader, pid_t pid, pid_t tid, enum reader_process what,
 			uint64_t limit_bytes, struct buffer *out, struct error *err);
 /*
- * The separate debug file of an image, by build-id and then by .gnu_debuglink, as
- * `pid` sees it (0: as we do), below `root` (NULL: /usr/lib/debug). `path` is
- * where the image lies, or NULL. -ENOENT when there is none. Since the image names it, only a file
+ * The separate debug file of an image, as `pid` sees it (0: as we do): by build-id below `root`
+ * (NULL: /usr/lib/debug), then by .gnu_debuglink beside the image, in .debug there, and below
+ * `root`. `path` is where the image lies, or NULL. Or the code of the last one that was tried,
+ * -ENOENT when nothing names one. Since the image names it, only a file
  * is used that everybody may read or that belongs to `user`, who owns the image (OWNER_PUBLIC), and
  * that nobody can write who cannot write the image as well (writer_may_speak_for() of
  * image/writer.h for `writer`): its build-id is a claim, too.

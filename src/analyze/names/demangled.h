@@ -42,13 +42,13 @@ struct demangled_batch {
 
 void demangled_init(struct demangled *names, struct arena *arena);
 void demangled_release(struct demangled *names);
-/* The name, as it is when it is not mangled or cannot be demangled; NULL: nobody looked it up or
- * added it so far. */
+/* The name, as it is when it cannot be demangled; NULL: nobody looked it up so far, nor
+ * added it as one that looks mangled. */
 const char *demangled_find(const struct demangled *names, struct span linkage);
 /* The same; it is demangled now if need be. NULL: out of memory. */
 const char *demangled_look_up(struct demangled *names, struct span linkage);
-/* Demangles those that look mangled and are not known yet. What fails is left to
- * demangled_look_up(). */
+/* Demangles those that look mangled and are not known yet; what cannot be demangled is kept as it
+ * is. What there is no memory for is left to demangled_look_up(). */
 void demangled_add(struct demangled *names, const struct span *linkages, size_t count);
 /* Takes the name into the batch, if it looks mangled and is not known yet. False: the batch is
  * full. */

@@ -1,4 +1,6 @@
 #!/bin/sh
+# Checks that cannot fail, and skips that do not say why.
+#
 # Under `sh -e` a line `! command` never ends a script, so as a check it cannot fail: each says what
 # follows when the command succeeds.
 set -eu
@@ -25,3 +27,8 @@ if bare_negations "$copy" >"$copy/found"; then
 	exit 1
 fi
 [ "$(wc -l <"$copy/found")" = 1 ] || { cat "$copy/found"; exit 1; }
+
+# A cmocka test that is skipped gives its reason (support/skip.h).
+if grep -rnE '(^|[^A-Za-z_])skip\(\)' "$root/tests/unit"; then
+	exit 1
+fi

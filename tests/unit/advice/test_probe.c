@@ -20,6 +20,7 @@
 #include "machine/pmu.h"
 #include "machine/probe.h"
 #include "machine/sample_cost.h"
+#include "support/skip.h"
 
 struct here {
 	struct machine_root root;
@@ -111,8 +112,7 @@ static void a_sample_has_a_cost(void **state)
 	(void)state;
 	struct sample_cost cost;
 	if (here.refusal) {
-		print_message("nothing can be sampled here\n");
-		skip();
+		SKIP("nothing can be sampled here");
 	}
 	int status = sample_cost_measure(&here.events.events[0], 100000, NULL, &cost, &here.err);
 	if (status) {

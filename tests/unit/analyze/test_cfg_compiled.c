@@ -17,6 +17,7 @@
 #include "base/count_of.h"
 #include "support/byte_space.h"
 #include "support/elf_space.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "support/toolchain.h"
 
@@ -142,7 +143,7 @@ static void switches_lead_to_all_their_cases(void **state)
 		}
 	}
 	if (!built)
-		skip();
+		SKIP("no compiler here");
 	assert_true(tables * 10 >= built * 8); /* else compilers made something else of them */
 }
 
@@ -179,7 +180,7 @@ static void computed_gotos_lead_to_all_labels(void **state)
 		built++;
 	}
 	if (!built)
-		skip();
+		SKIP("no compiler here");
 }
 
 static const char throwing[] = "void abort(void) __attribute__((noreturn, cold)); int g(int);\n"
@@ -211,7 +212,7 @@ static void what_aborts_ends_and_cold_code_belongs(void **state)
 		built++;
 	}
 	if (!built)
-		skip();
+		SKIP("no compiler here");
 	if (toolchain_has("gcc"))
 		assert_true(parts > 0);
 }

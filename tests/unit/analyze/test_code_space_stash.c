@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "profile/stash.h"
 #include "symbol/reader.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "support/test_profile.h"
 #include "support/toolchain.h"
@@ -346,7 +347,7 @@ static void the_file_and_the_stash_give_the_same_answers(void **state)
 {
 	(void)state;
 	if (!toolchain_has("c++"))
-		skip();
+		SKIP("needs c++");
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
 	toolchain_write(folder.path, "p.cc", program);
 	toolchain_run(folder.path, "c++ -O2 -Wl,--build-id p.cc -o p");

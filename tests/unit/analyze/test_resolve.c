@@ -18,6 +18,7 @@
 #include "image/notes.h"
 #include "symbol/kallsyms.h"
 #include "symbol/reader.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "support/test_profile.h"
 #include "support/toolchain.h"
@@ -422,8 +423,7 @@ static void this_kernel_is_named_from_its_own_symbols(void **state)
 		assert_int_equal(
 			kallsyms_parse((struct span){ listing.data, listing.size }, &kallsyms), 0);
 	if (kallsyms.count == 0 || !kallsyms.stext) {
-		print_message("kernel addresses are hidden from this user: skipped\n");
-		skip();
+		SKIP("kernel addresses are hidden from this user");
 	}
 	const struct kernel_symbol *symbol = &kallsyms.symbols[kallsyms.count / 2];
 	struct test_profile test = test_profile_new();

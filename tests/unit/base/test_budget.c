@@ -11,6 +11,7 @@
 
 #include "base/budget.h"
 #include "base/error.h"
+#include "support/skip.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -40,7 +41,7 @@ static void memory_is_refused_at_the_limit_and_again_free_below(void **state)
 {
 	(void)state;
 	if (!COUNTED)
-		skip();
+		SKIP("memory is not counted under a sanitizer");
 	void *first = malloc(3 * MIB);
 	assert_non_null(first);
 	assert_null(malloc(3 * MIB));
@@ -59,7 +60,7 @@ static void every_way_to_allocate_is_counted(void **state)
 	(void)state;
 	void *memory = NULL;
 	if (!COUNTED)
-		skip();
+		SKIP("memory is not counted under a sanitizer");
 	assert_null(calloc(8, MIB));
 	assert_null(realloc(NULL, 8 * MIB));
 	assert_null(reallocarray(NULL, 8, MIB));
@@ -83,7 +84,7 @@ static void growing_and_freeing_leaves_nothing_counted(void **state)
 {
 	(void)state;
 	if (!COUNTED)
-		skip();
+		SKIP("memory is not counted under a sanitizer");
 	for (int round = 0; round < 2000; round++) {
 		char *memory = NULL;
 		for (size_t size = 1; size < MIB; size = size * 3 + 1) {
@@ -104,7 +105,7 @@ static void what_a_block_grows_beyond_what_was_asked_for_is_counted(void **state
 {
 	(void)state;
 	if (!COUNTED)
-		skip();
+		SKIP("memory is not counted under a sanitizer");
 	for (int round = 0; round < 400000; round++) {
 		char *volatile memory = malloc(24);
 		assert_non_null(memory);
@@ -123,7 +124,7 @@ static void what_a_block_shrinks_by_is_free_again(void **state)
 {
 	(void)state;
 	if (!COUNTED)
-		skip();
+		SKIP("memory is not counted under a sanitizer");
 	char *volatile shrunk[8];
 	for (int i = 0; i < 8; i++) {
 		char *volatile memory = malloc(2 * MIB);

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "support/skip.h"
 
 static int some_file(void)
 {
@@ -152,7 +153,7 @@ static void a_file_is_mapped_without_a_call_that_is_trapped(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
 	if (WEXITSTATUS(status) == 2)
-		skip(); /* no seccomp here */
+		SKIP("no seccomp here");
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 

@@ -20,6 +20,7 @@
 
 #include "made_up_recording.h"
 #include "profile/bill.h"
+#include "support/skip.h"
 
 #define MADE_CODE UINT64_C(0x10000000)
 
@@ -100,7 +101,7 @@ static void what_the_kernel_maps_into_programs_has_names(void **state)
 	void *library = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	void *function = library ? dlsym(library, "__vdso_clock_gettime") : NULL;
 	if (!function)
-		skip(); /* of another machine, or without one */
+		SKIP("no vdso of this machine whose function is known");
 	begin(&s);
 	recording_start(&s.r);
 	sample(&s, (uint64_t)(uintptr_t)function, NULL);

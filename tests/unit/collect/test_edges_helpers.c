@@ -22,6 +22,7 @@
 #include "image/address_space.h"
 #include "machine/sample_memory.h"
 #include "own_mappings.h"
+#include "support/skip.h"
 #include "support/slow_cpu.h"
 
 static void samples_are_left_out_without_an_allowance(void **state)
@@ -200,8 +201,8 @@ static void nothing_is_begun_when_it_is_not_wanted(void **state)
 static void who_hangs_the_helper_pays_and_nobody_else(void **state)
 {
 	(void)state;
-	if (cpu_is_slow()) /* what a start takes is more than the others have */
-		skip();
+	if (cpu_is_slow())
+		SKIP("an emulated CPU: a start takes longer than the others have");
 	struct edge_scene *scene = edge_scene_new();
 	struct share *hostile = shares_of_user(&scene->shares, 4242);
 	struct share *other = shares_of_user(&scene->shares, 4343);
@@ -276,7 +277,7 @@ static void a_failure_that_may_be_others_is_not_paid(void **state)
 {
 	(void)state;
 	if (cpu_is_slow())
-		skip();
+		SKIP("an emulated CPU: a start takes longer than a failure costs");
 	uint64_t cost_ns = UINT64_MAX;
 	uint64_t usual_ns = usual_cost_ns(600);
 	for (int tries = 0; tries < 5 && cost_ns >= usual_ns + FAILURE_NS; tries++)

@@ -19,6 +19,7 @@
 #include "collect/shares.h"
 #include "image/writer.h"
 #include "profile/profile.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "support/toolchain.h"
 
@@ -366,8 +367,7 @@ static void what_everybody_maps_is_one_file_without_being_opened(void **state)
 	struct stat root, here;
 	assert_int_equal(stat("/", &root) | stat(subject.folder.path, &here), 0);
 	if (root.st_dev != here.st_dev) {
-		print_message("files are held on the root's file system alone: skipped\n");
-		skip();
+		SKIP("files are held on the root's file system alone");
 	}
 	struct file_hint hint = scan_of(&subject, "p", &subject.shares.own);
 	uint32_t number = find_by(&subject, &hint);

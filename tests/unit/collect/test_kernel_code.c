@@ -12,6 +12,7 @@
 #include "collect/kernel_code.h"
 #include "symbol/kallsyms.h"
 #include "symbol/record.h"
+#include "support/skip.h"
 
 #define BASE   UINT64_C(0xffffffff81000000)
 #define WORKER 0x100u
@@ -51,7 +52,7 @@ static void code_that_can_be_read_comes_with_the_names_of_what_it_calls(void **s
 {
 	(void)state;
 #ifndef __x86_64__
-	skip(); /* the bytes are its */
+	SKIP("the bytes are x86 code");
 #endif
 	struct kernel_code code = { .opened = true };
 	struct kallsyms kallsyms = { 0 };

@@ -12,6 +12,7 @@
 #include "collect/gather.h"
 #include "collect/session.h"
 #include "profile/bill.h"
+#include "support/skip.h"
 #include "support/test_profile.h"
 
 #define STRANGER 4242u
@@ -312,7 +313,7 @@ static void who_changes_his_user_without_a_program_is_asked(void **state)
 {
 	(void)state;
 	if (geteuid() != 0)
-		skip();
+		SKIP("needs root");
 	struct session *session = new_session();
 	struct share *own = &session->shares.own;
 	struct share *stranger = shares_of_user(&session->shares, STRANGER);

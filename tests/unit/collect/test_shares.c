@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "image/writer.h"
+#include "support/skip.h"
 
 #define STRANGER 4242u
 
@@ -432,7 +433,7 @@ static void who_starts_a_program_with_rights_of_another_pays_for_it(void **state
 	(void)state;
 	struct shares shares;
 	if (geteuid() != 0)
-		skip();
+		SKIP("needs root");
 	shares_init(&shares, &(struct share_limits){ 0 });
 	assert_ptr_equal(share_of(&shares, 0, 0), &shares.own);
 	assert_int_equal(share_of(&shares, 1001, 0)->user, 1001);

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "symbol/helper_process.h"
+#include "support/skip.h"
 
 #define RIVALS		 4
 #define LONGEST_NS	 UINT64_C(20000000000)
@@ -53,13 +54,11 @@ static void need_right_to_raise(void)
 {
 	struct haste_usual usual = { 0 };
 	if (!haste_raise(0, &usual)) {
-		print_message("it may not go before others here: skipped\n");
-		skip();
+		SKIP("it may not go before others here");
 	}
 	haste_restore(0, &usual);
 	if (haste_waited_ns(0) == HASTE_UNKNOWN) {
-		print_message("this kernel does not tell who waited for a CPU: skipped\n");
-		skip();
+		SKIP("this kernel does not tell who waited for a CPU");
 	}
 }
 

@@ -18,6 +18,7 @@
 #include "image/plt.h"
 #include "image/vdso.h"
 #include "support/elf_bytes.h"
+#include "support/skip.h"
 
 #define LOAD_VADDR 0x10000
 
@@ -177,8 +178,7 @@ static void the_vdso_in_memory_is_an_elf_file_with_a_build_id(void **state)
 	struct error err;
 	struct identity identity;
 	if (vdso_read(&bytes, &err) == -ENOENT) {
-		print_message("this kernel has no vdso\n");
-		skip();
+		SKIP("this kernel has no vdso");
 	}
 	assert_int_equal(elf_file_parse(bytes.data, bytes.size, &file, &err), 0);
 	identity_of_file(&file, &identity);

@@ -20,6 +20,7 @@
 #include "image/address_space.h"
 #include "import/unwind/unwind.h"
 #include "unwind_signed.h"
+#include "support/skip.h"
 
 #define FILES_MAX  64
 #define STACK_MAX  65536
@@ -167,8 +168,7 @@ static struct unwind_sample sample_of_self(void)
 	machine = EM_AARCH64;
 #endif
 	if (machine == EM_NONE) {
-		print_message("stacks of this machine are not unwound\n");
-		skip();
+		SKIP("stacks of this machine are not unwound");
 	}
 	return (struct unwind_sample){
 		.machine = machine,

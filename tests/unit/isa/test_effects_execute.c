@@ -23,6 +23,7 @@
 #include "isa/effects.h"
 #include "isa/x86_vendor_differences.h"
 #include "machine_x86.h"
+#include "support/skip.h"
 
 #define STATES	   6
 #define TEXT_BYTES 8192
@@ -452,8 +453,7 @@ static void check_maps(void (*map)(struct trial *, unsigned), unsigned first, un
 	int status = 0;
 	assert_int_equal(waitpid(child, &status, 0), child);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
-		print_message("no page may be both written and run here\n");
-		skip(); /* no page may be both written and run */
+		SKIP("no page may be both written and run here");
 	}
 	print_message("%zu of %zu instructions ran\n", verdict->ran, verdict->tried);
 	if (verdict->wrong)
@@ -474,8 +474,7 @@ static void vex_instructions_do_what_their_effects_say(void **state)
 {
 	(void)state;
 	if (machine_vectors() < MACHINE_AVX) {
-		print_message("this CPU has no AVX\n");
-		skip();
+		SKIP("this CPU has no AVX");
 	}
 	check_maps(vex_map, 1, 3, 5000);
 }
@@ -484,8 +483,7 @@ static void evex_instructions_do_what_their_effects_say(void **state)
 {
 	(void)state;
 	if (machine_vectors() < MACHINE_AVX512) {
-		print_message("this CPU has no AVX-512\n");
-		skip();
+		SKIP("this CPU has no AVX-512");
 	}
 	check_maps(evex_map, 1, 3, 4000);
 }

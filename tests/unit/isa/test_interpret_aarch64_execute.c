@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "isa/interpret_private.h"
 #include "machine_aarch64.h"
+#include "support/skip.h"
 
 #define TRIALS	   5000
 #define TEXT_BYTES 8192
@@ -258,8 +259,7 @@ static void what_is_known_is_what_the_cpu_does(void **state)
 	assert_int_equal(interpreter_new(ISA_AARCH64, &trial.interpreter, NULL), 0);
 	assert_int_equal(decoder_new(ISA_AARCH64, ISA_SYNTAX_ATT, &trial.decoder, NULL), 0);
 	if (!machine_start()) {
-		print_message("no page may be both written and run here\n");
-		skip();
+		SKIP("no page may be both written and run here");
 	}
 	for (size_t i = 0; i < TRIALS; i++)
 		run_trial(&trial);

@@ -20,6 +20,7 @@
 #include "base/random.h"
 #include "isa/interpret_private.h"
 #include "machine_x86.h"
+#include "support/skip.h"
 
 #define CHAINS	   100000
 #define CHAIN_MOST 6
@@ -399,8 +400,7 @@ static void what_is_known_is_what_the_cpu_does(void **state)
 	int status = 0;
 	assert_int_equal(waitpid(child, &status, 0), child);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
-		print_message("no page may be both written and run here\n");
-		skip();
+		SKIP("no page may be both written and run here");
 	}
 	print_message("%zu instructions, %zu followed; of all known %.1f %% stay known\n",
 		      verdict->ran, verdict->followed,

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "isa/decode.h"
 #include "machine/kernel_memory.h"
+#include "support/skip.h"
 
 /* Address of a symbol of the kernel, or 0 when addresses are hidden. */
 static uint64_t address_of(const char *wanted)
@@ -31,8 +32,7 @@ static void open_or_skip(struct kernel_memory *memory)
 {
 	struct error err;
 	if (kernel_memory_open(memory, &err) < 0) {
-		print_message("skip: %s\n", err.text);
-		skip();
+		SKIP("%s", err.text);
 	}
 }
 
@@ -48,8 +48,7 @@ static void the_kernels_code_can_be_decoded(void **state)
 	uint64_t address = address_of("schedule");
 	if (!address) {
 		kernel_memory_close(&memory);
-		print_message("skip: the kernel hides its addresses\n");
-		skip();
+		SKIP("the kernel hides its addresses");
 	}
 	assert_int_equal(uname(&machine), 0);
 	assert_int_equal(decoder_new(isa_of_name(span_of_text(machine.machine)), ISA_SYNTAX_ATT,

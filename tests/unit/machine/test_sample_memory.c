@@ -18,6 +18,7 @@
 #include "machine/perf_open.h"
 #include "machine/perf_record.h"
 #include "machine/sample_memory.h"
+#include "support/skip.h"
 
 #define RING_BYTES     (256u * 4096u)
 #define SAMPLES_WANTED 20
@@ -35,7 +36,7 @@ struct scene {
 	struct perf_event_mmap_page *ring;
 };
 
-static bool scene_open(struct scene *scene)
+static void scene_open(struct scene *scene)
 {
 	struct error err;
 	int cpu = sched_getcpu();
@@ -43,10 +44,8 @@ static bool scene_open(struct scene *scene)
 	CPU_ZERO(&here);
 	CPU_SET((unsigned)cpu, &here);
 	assert_int_equal(sched_setaffinity(0, sizeof(here), &here), 0);
-	if (sample_memory_open(&scene->memory, &err) < 0) {
-		print_message("skip: %s\n", err.text);
-		return false;
-	}
+	if (sample_memory_open(&scene->memory, &err) < 0)
+		SKIP("%s", err.text);
 	struct perf_event_attr attr = { .size = sizeof(attr),
 					.type = PERF_TYPE_SOFTWARE,
 					.config = PERF_COUNT_SW_CPU_CLOCK,
@@ -66,7 +65,6 @@ static bool scene_open(struct scene *scene)
 	assert_int_equal(ioctl(scene->output_fd, PERF_EVENT_IOC_ID, &scene->output_id), 0);
 	assert_int_equal(sample_memory_set_output(&scene->memory, cpu, scene->output_fd), 0);
 	assert_int_equal(sample_memory_attach(&scene->memory, scene->fd), 0);
-	return true;
 }
 
 static void scene_close(struct scene *scene)
@@ -148,8 +146,7 @@ static void samples_come_with_what_their_registers_point_to(void **state)
 {
 	(void)state;
 	struct scene scene;
-	if (!scene_open(&scene))
-		skip();
+	scene_open(&scene);
 	/* mapped, since the address sanitizer's heap is where no other program has one */
 	uint8_t *heap =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "store/output_folder.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 
 /* Whether `path` below the temporary folder leads into the folder `wanted` below it. */
@@ -88,7 +89,7 @@ static void links_of_others_are_followed_in_their_own_folder_alone(void **state)
 {
 	(void)state;
 	if (geteuid() != 0)
-		skip();
+		SKIP("needs root");
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
 	static const struct {
 		const char *folder;

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "image/writer.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "support/toolchain.h"
 #include "symbol/binary_finder.h"
@@ -233,8 +234,7 @@ static void the_very_file_of_this_machine_is_known_by_its_inode(void **state)
 	CLEANUP(close_fd) int fd = open(buffer_text(&path), O_RDONLY | O_CLOEXEC);
 	assert_int_equal(fstat(fd, &info), 0);
 	if (ioctl(fd, FS_IOC_GETVERSION, &generation) != 0) {
-		print_message("this file system tells no generations: skipped\n");
-		skip();
+		SKIP("this file system tells no generations");
 	}
 	wanted.here = (struct binary_inode){ info.st_dev, info.st_ino, (uint32_t)generation, 0 };
 	assert_int_equal(binary_finder_open(place.finder, &wanted, &found), 0);

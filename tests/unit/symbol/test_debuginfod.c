@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "symbol/debuginfod.h"
+#include "support/skip.h"
 
 static const char *const names[] = { "DEBUGINFOD_MAXSIZE", "DEBUGINFOD_MAXTIME",
 				     "DEBUGINFOD_TIMEOUT" };
@@ -15,7 +16,7 @@ static void start_and_end(void)
 {
 	struct debuginfod *debuginfod;
 	if (debuginfod_new(&debuginfod, NULL) < 0)
-		skip(); /* the library is not installed */
+		SKIP("libdebuginfod is not installed");
 	debuginfod_free(debuginfod);
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "symbol/file_inode.h"
+#include "support/skip.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -93,8 +94,7 @@ static void a_file_without_generation_needs_a_time(void **state)
 	CLEANUP(close_fd) int fd = make_file("/dev/shm");
 	int generation;
 	if (fd < 0 || ioctl(fd, FS_IOC_GETVERSION, &generation) == 0) {
-		print_message("no file system without generations at /dev/shm: skipped\n");
-		skip();
+		SKIP("no file system without generations at /dev/shm");
 	}
 	struct binary_inode wanted = inode_of(fd);
 	assert_false(file_inode_is(fd, &wanted));

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "support/skip.h"
 #include "symbol/file_mount.h"
 
 static void memory_answers_itself_and_what_is_not_known_does_not(void **state)
@@ -55,11 +56,8 @@ static void mounts_are_ours_where_our_table_has_them(void **state)
 	bool listed = our_table_has_the_root();
 	assert_int_equal(file_mount_is_ours(root, 0), listed);
 	assert_int_equal(file_mount_is_ours(root, getpid()), listed);
-	if (!listed) {
-		print_message(
-			"the root is no mount here (chroot): no mount of ours is looked at\n");
-		skip();
-	}
+	if (!listed)
+		SKIP("the root is no mount here (chroot): no mount of ours is looked at");
 }
 
 static bool layers_answer(const char *format, const char *folder)
@@ -77,7 +75,7 @@ static void an_overlay_answers_when_each_of_its_layers_does(void **state)
 	struct statfs info;
 	if (!mkdtemp(folder) || statfs(folder, &info) != 0 || info.f_type != TMPFS_MAGIC) {
 		rmdir(folder);
-		skip();
+		SKIP("no memory file system at /dev/shm");
 	}
 	snprintf(below, sizeof(below), "%s/below", folder);
 	assert_int_equal(mkdir(below, 0700), 0);

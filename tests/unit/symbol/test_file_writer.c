@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "image/writer.h"
 #include "symbol/file_writer.h"
+#include "support/skip.h"
 
 /* A file that was made in memory, with owners and rights as given. */
 static uint64_t writer_with(uid_t owner, gid_t group, mode_t rights)
@@ -53,8 +54,7 @@ static void owners_on_a_mount_without_set_user_id_are_not_believed(void **state)
 	CLEANUP(close_fd) int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	struct stat info;
 	if (fd < 0 || fstatvfs(fd, &mount) < 0 || !(mount.f_flag & ST_NOSUID)) {
-		print_message("/proc is mounted with set-user-ID programs: skipped\n");
-		skip();
+		SKIP("/proc is mounted with set-user-ID programs");
 	}
 	assert_int_equal(fstat(fd, &info), 0);
 	info.st_uid = 0;

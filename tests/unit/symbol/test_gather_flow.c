@@ -13,6 +13,7 @@
 #include "symbol/gather.h"
 #include "symbol/reader.h"
 #include "symbol/record.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "support/toolchain.h"
 
@@ -213,8 +214,7 @@ static void a_table_of_pointers_is_kept(void **state)
 {
 	(void)state;
 #ifndef __x86_64__
-	print_message("the compiler here makes no x86-64 code\n");
-	skip();
+	SKIP("the compiler here makes no x86-64 code");
 #endif
 	CLEANUP(subject_release)
 	struct subject subject = build("p.c", program, "cc -O2 -fno-pic -no-pie p.c -o p");
@@ -348,7 +348,7 @@ static void exceptions_land_inside(void **state)
 {
 	(void)state;
 	if (!toolchain_has("c++"))
-		skip();
+		SKIP("needs c++");
 	CLEANUP(subject_release)
 	struct subject subject = build("p.cc", thrower, "c++ -O2 p.cc -o p");
 	gather(&subject, "nm", (const char *[]){ "caught" }, 1, GATHER_FUNCTIONS | GATHER_FLOW);
@@ -361,7 +361,7 @@ static void aarch64_has_the_same(void **state)
 {
 	(void)state;
 	if (!toolchain_has("aarch64-linux-gnu-gcc"))
-		skip();
+		SKIP("needs aarch64-linux-gnu-gcc");
 	CLEANUP(subject_release)
 	struct subject subject =
 		build("p.c", program, "aarch64-linux-gnu-gcc -O2 -fPIC -shared -nostdlib p.c -o p");
@@ -386,7 +386,7 @@ static void every_branch_of_aarch64_comes_in(void **state)
 {
 	(void)state;
 	if (!toolchain_has("aarch64-linux-gnu-gcc"))
-		skip();
+		SKIP("needs aarch64-linux-gnu-gcc");
 	static const char text[] = ".globl in, far\n"
 				   ".type in, %function; .type far, %function\n"
 				   "in:	nop\n"

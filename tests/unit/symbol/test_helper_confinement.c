@@ -29,6 +29,7 @@
 #include "confine/syscall_filter.h"
 #include "support/filter_verdicts.h"
 #include "support/hostile_acts.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "symbol/helper_process.h"
 #include "symbol/reader.h"
@@ -181,16 +182,13 @@ static int as_user(uid_t user, int (*attempt)(enum confinement_kind kind),
 static bool no_filter_here(void)
 {
 	uint32_t missing;
-	if (confinement_probe(CONFINEMENT_PARSE, &missing) == 0 && !(missing & CONFINEMENT_FILTER))
-		return false;
-	print_message("no filter of system calls here: skipped\n");
-	return true;
+	return confinement_probe(CONFINEMENT_PARSE, &missing) < 0 || missing & CONFINEMENT_FILTER;
 }
 
 static void refused_to(enum confinement_kind kind)
 {
 	if (no_filter_here())
-		skip();
+		SKIP("no filter of system calls here");
 	assert_int_equal(try_all(kind), 0);
 	if (geteuid() == 0)
 		assert_int_equal(as_user(A_USER, try_all, kind), 0);
@@ -218,7 +216,7 @@ static void unconfined_all_of_it_is_possible(void **state)
 {
 	(void)state;
 	if (no_filter_here())
-		skip(); /* an emulator, which cannot do all of it */
+		SKIP("no filter of system calls here");
 	assert_int_equal(try_unconfined(UNCONFINED), 0);
 	if (geteuid() == 0)
 		assert_int_equal(as_user(A_USER, try_unconfined, UNCONFINED), 0);
@@ -278,7 +276,7 @@ static void every_other_call_is_refused(void **state)
 {
 	(void)state;
 	if (no_filter_here())
-		skip();
+		SKIP("no filter of system calls here");
 	for (enum confinement_kind kind = 0; kind < CONFINEMENT_KINDS; kind++)
 		assert_int_equal(sweep(kind), 0);
 }
@@ -324,8 +322,7 @@ static void nobody_else_can_stop_or_trace_a_helper(void **state)
 	struct helper parser = { .run = parse };
 	struct helper opener = { .run = open_files };
 	if (geteuid() != 0) {
-		print_message("needs root, to be another user: skipped\n");
-		skip();
+		SKIP("needs root, to be another user");
 	}
 	start(&parser);
 	start(&opener);
@@ -368,7 +365,7 @@ static void a_helper_has_what_it_needs_and_no_more(void **state)
 	struct helper parser = { .run = parse };
 	struct helper opener = { .run = open_files };
 	if (no_filter_here())
-		skip();
+		SKIP("no filter of system calls here");
 	start(&parser);
 	assert_int_equal(status_value(parser.pid, "CapPrm", 16), 0);
 	assert_int_equal(status_value(parser.pid, "CapEff", 16), 0);

@@ -19,6 +19,7 @@
 #include "image/vdso.h"
 #include "symbol/helper_process.h"
 #include "symbol/reader.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "support/toolchain.h"
 #include "reader_program.h"
@@ -95,7 +96,7 @@ static void parts_of_debug_information_in_other_files_are_found(void **state)
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
 	CLEANUP(reader_freep) struct reader *reader = THREAD_SANITIZER ? NULL : new_reader();
 	if (!reader)
-		skip(); /* its parser does not ask */
+		SKIP("its parser does not ask under the thread sanitizer");
 	toolchain_write(folder.path, "p.c", reader_program);
 	toolchain_run(folder.path, "cc -c -g -O2 -gsplit-dwarf p.c -o part.o && cc part.o -o split "
 				   "&& chmod 644 part.dwo && chmod 755 .");
@@ -139,7 +140,7 @@ static void parts_of_a_strange_binary_are_paid_for(void **state)
 					  .left_ns = most_ns,
 					  .left_bytes = UINT64_MAX };
 	if (THREAD_SANITIZER)
-		skip(); /* its parser does not ask */
+		SKIP("its parser does not ask under the thread sanitizer");
 	assert_int_equal(reader_new(&options, &reader, NULL), 0);
 	toolchain_write(folder.path, "p.c", reader_program);
 	toolchain_run(folder.path, "cc -c -g -O2 -gsplit-dwarf p.c -o part.o && cc part.o -o split "
@@ -384,8 +385,7 @@ static void the_vdso_is_read_from_memory(void **state)
 	(void)state;
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	if (vdso_read(&bytes, NULL) < 0) {
-		print_message("this kernel has no vdso\n");
-		skip();
+		SKIP("this kernel has no vdso");
 	}
 	CLEANUP(reader_freep) struct reader *reader = new_reader();
 	CLEANUP(record_set_release) struct record_set records = { 0 };

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "symbol/reader.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "support/toolchain.h"
 #include "reader_program.h"
@@ -52,7 +53,7 @@ static void names_come_before_the_account_is_empty(void **state)
 	(void)state;
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
 	if (!toolchain_has("python3") || !toolchain_has("objcopy"))
-		skip();
+		SKIP("needs python3 and objcopy");
 	toolchain_run(folder.path, "%s/tests/tools/hostile make nested bomb 16", SOURCE_FOLDER);
 	CLEANUP(reader_freep) struct reader *reader = NULL;
 	struct reader_options options = { .strange_bytes = (uint64_t)480 << 20 };

@@ -22,6 +22,7 @@
 #include "base/sanitizers.h"
 #include "symbol/helper_process.h"
 #include "symbol/reader.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "support/toolchain.h"
 #include "reader_program.h"
@@ -30,7 +31,7 @@ static void signal_helper_of(const struct temporary_folder *folder, const char *
 			     const char *name)
 {
 	if (!toolchain_has("pkill"))
-		skip();
+		SKIP("needs pkill");
 	toolchain_run(folder->path, "pkill -%s -P %d %s", name, getpid(), helper);
 }
 
@@ -135,7 +136,7 @@ static pid_t find_child(const char *name, size_t *count)
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
 	FILE *file = fopen(path, "r");
 	if (!file)
-		skip(); /* a kernel without CONFIG_PROC_CHILDREN */
+		SKIP("a kernel without CONFIG_PROC_CHILDREN");
 	char *all = fgets(text, sizeof(text), file);
 	fclose(file);
 	for (char *pid = all ? strtok(all, " ") : NULL; pid; pid = strtok(NULL, " ")) {
@@ -244,8 +245,7 @@ static void a_mount_that_never_answers_costs_one_deadline(void **state)
 	toolchain_run(folder.path, "mkdir m; echo text >text");
 	const char *mounted = temporary_folder_path(&folder, "m");
 	if (fuse < 0 || mount("never", mounted, "fuse", 0, mount_options) != 0) {
-		print_message("no FUSE here, or no right to mount: skipped\n");
-		skip();
+		SKIP("no FUSE here, or no right to mount");
 	}
 	int ret = reader_open_path(reader, getpid(), temporary_folder_path(&folder, "m/file"),
 				   OWNER_ANY, &file, &err);
@@ -322,8 +322,7 @@ static void one_user_keeps_few_processes_waiting_and_nobody_else(void **state)
 	snprintf(mount_options, sizeof(mount_options), "fd=%d,rootmode=40000,user_id=0,group_id=0",
 		 fuse);
 	if (fuse < 0 || mount("nothing", mounted, "fuse", 0, mount_options) != 0) {
-		print_message("no FUSE here, or no right to mount: skipped\n");
-		skip();
+		SKIP("no FUSE here, or no right to mount");
 	}
 	pid_t server = serve_nothing(fuse);
 	close(fuse);
@@ -366,7 +365,7 @@ static void the_parser_has_no_rights(void **state)
 	struct error err;
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0); /* it runs by now */
 	if (!toolchain_has("pgrep"))
-		skip();
+		SKIP("needs pgrep");
 	toolchain_run(folder.path,
 		      "pid=$(pgrep -P %d culprit-parse) && "
 		      "grep -q 'CapEff:[[:space:]]*0000000000000000' /proc/$pid/status && "
@@ -401,7 +400,7 @@ static void a_helper_of_a_large_process_has_its_memory_all_the_same(void **state
 {
 	(void)state;
 	if (SANITIZERS)
-		skip();
+		SKIP("sanitizers use memory of their own");
 	const size_t inherited_bytes = (size_t)128 << 20;
 	struct helper helper = { .run = serve_memory };
 	struct message request = { .header.what = 8 }, answer;

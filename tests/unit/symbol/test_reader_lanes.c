@@ -17,6 +17,7 @@
 #include "base/sanitizers.h"
 #include "symbol/helper_process.h"
 #include "symbol/reader.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "support/toolchain.h"
 
@@ -72,7 +73,7 @@ static int tear_down(void **state)
 static void make_bomb(struct files *files)
 {
 	if (!toolchain_has("python3") || !toolchain_has("objcopy"))
-		skip();
+		SKIP("needs python3 and objcopy");
 	toolchain_run(files->folder.path, "%s/tests/tools/hostile make nested bomb 16",
 		      SOURCE_FOLDER);
 	files->bomb = open_built(files, "bomb");
@@ -215,8 +216,8 @@ static void a_strangers_memory_is_looked_at_while_ours_is_waited_for(void **stat
 	CLEANUP(record_set_release) struct record_set theirs = { 0 };
 	CLEANUP(record_set_release) struct record_set ours = { 0 };
 	unsigned done;
-	if (SANITIZERS) /* they use memory of their own */
-		skip();
+	if (SANITIZERS)
+		SKIP("sanitizers use memory of their own");
 	make_bomb(files);
 	struct reader *reader = new_reader(files, &options);
 	assert_int_equal(begin(files, &account, files->bomb, &files->in_bomb, GATHER_ALL, &theirs),

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "base/error.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "support/toolchain.h"
 #include "symbol/safe_open.h"
@@ -111,7 +112,7 @@ static void what_a_stranger_names_must_be_everybodys_or_the_readers_own(void **s
 		{ "open/none", -ENOTDIR, -ENOTDIR },
 	};
 	if (access("/sys/kernel/notes", F_OK) != 0)
-		skip();
+		SKIP("no /sys/kernel/notes here");
 	expect_all(&folder, &limits, list, COUNT_OF(list));
 }
 
@@ -191,8 +192,7 @@ static pid_t mount_over(const char *from, const char *over)
 	if (got == 1)
 		return pid;
 	waitpid(pid, NULL, 0);
-	print_message("no user namespaces here: skipped\n");
-	skip();
+	SKIP("no user namespaces here");
 	return -1;
 }
 

@@ -13,6 +13,7 @@
 #include "symbol/record.h"
 #include "symbol/symbol_table.h"
 #include "support/elf_bytes.h"
+#include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "support/toolchain.h"
 
@@ -156,7 +157,7 @@ static void packed_debug_data_is_read(void **state)
 {
 	(void)state;
 	if (!toolchain_has("xz"))
-		skip();
+		SKIP("needs xz");
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
 	build(&folder, "");
 	uint64_t inner = toolchain_address(folder.path, "nm p | grep ' inner'");

@@ -171,18 +171,25 @@ static bool is_asked(struct session *session, uint32_t image, uint64_t vaddr)
 	return is_asked_by(session, image, vaddr, 0);
 }
 
+/* A stranger's program that was sampled and could not be read. */
+static void make_unread(struct session *session, struct file *file, enum left_out_why why)
+{
+	static char path[] = "/their/program";
+	const struct profile_image image = { .kind = IMAGE_FILE, .name = span_of_text(path) };
+	*file = (struct file){ .path = path,
+			       .unread = true,
+			       .unread_why = why,
+			       .through = shares_of_user(&session->shares, STRANGER) };
+	assert_int_equal(profile_add_image(session->profile, &image, &file->image), 0);
+}
+
 static void names_are_asked_for_unless_the_last_epoch_had_them(void **state)
 {
 	(void)state;
 	struct session *session = new_session();
-	char path[] = "/their/program";
-	struct profile_image image = { .kind = IMAGE_FILE, .name = span_of_text(path) };
-	struct file file = { .path = path,
-			     .unread = true,
-			     .unread_why = LEFT_OUT_MEMORY,
-			     .through = shares_of_user(&session->shares, STRANGER) };
+	struct file file;
 	struct file *files[] = { &file };
-	assert_int_equal(profile_add_image(session->profile, &image, &file.image), 0);
+	make_unread(session, &file, LEFT_OUT_MEMORY);
 	session->files.files = files;
 	session->files.count = 1;
 	assert_true(is_asked(session, file.image, 16));
@@ -208,15 +215,10 @@ static void what_is_owed_is_asked_for_again(void **state)
 	(void)state;
 	struct session *session = new_session();
 	struct code_spot *owed = calloc(1, sizeof(*owed));
-	char path[] = "/their/program";
-	struct profile_image image = { .kind = IMAGE_FILE, .name = span_of_text(path) };
-	struct file file = { .path = path,
-			     .unread = true,
-			     .unread_why = LEFT_OUT_MEMORY,
-			     .through = shares_of_user(&session->shares, STRANGER) };
+	struct file file;
 	struct file *files[] = { &file };
+	make_unread(session, &file, LEFT_OUT_MEMORY);
 	assert_non_null(owed);
-	assert_int_equal(profile_add_image(session->profile, &image, &file.image), 0);
 	session->files.files = files;
 	session->files.count = 1;
 	assert_true(is_asked(session, file.image, 16));
@@ -232,14 +234,9 @@ static void what_was_not_opened_is_not_owed(void **state)
 {
 	(void)state;
 	struct session *session = new_session();
-	char path[] = "/their/program";
-	struct profile_image image = { .kind = IMAGE_FILE, .name = span_of_text(path) };
-	struct file file = { .path = path,
-			     .unread = true,
-			     .unread_why = LEFT_OUT_TIME,
-			     .through = shares_of_user(&session->shares, STRANGER) };
+	struct file file;
 	struct file *files[] = { &file };
-	assert_int_equal(profile_add_image(session->profile, &image, &file.image), 0);
+	make_unread(session, &file, LEFT_OUT_TIME);
 	session->files.files = files;
 	session->files.count = 1;
 	for (int epoch = 0; epoch < 3; epoch++) {

@@ -243,6 +243,18 @@ int collector_drain(struct collector *collector, struct profile **delta, struct 
 	return ret < 0 ? ret : take(collector, EPOCH_GOES_ON, delta, err);
 }
 
+/* Where that fails the epoch is whole all the same, and the next one's end tries it again. */
+static void begin_generation(struct collector *collector)
+{
+	char sentence[128];
+	int ret = session_begin_generation(&collector->session);
+	if (ret == 0)
+		return;
+	snprintf(sentence, sizeof(sentence), "what ran before is not forgotten: %s",
+		 strerror(-ret));
+	collector_note(collector, COLLECT_WARNING, sentence);
+}
+
 int collector_end_epoch(struct collector *collector, struct profile **delta, struct error *err)
 {
 	int ret = service_and_read(collector, err);
@@ -252,11 +264,8 @@ int collector_end_epoch(struct collector *collector, struct profile **delta, str
 	uint64_t next_real_ns = clock_realtime_ns();
 	urgency_begin(&collector->session.urgency, collector->session.reader);
 	ret = take(collector, EPOCH_ENDS, delta, err);
-	/* Where that fails the epoch is whole all the same, and the next one's end tries it again.
-	 */
-	if (ret == 0 && session_begin_generation(&collector->session) < 0)
-		collector_note(collector, COLLECT_WARNING,
-			       "what ran before is not forgotten: out of memory");
+	if (ret == 0)
+		begin_generation(collector);
 	urgency_end(&collector->session.urgency, collector->session.reader);
 	collector->epoch++;
 	collector->epoch_begin_ns = collector->end_ns;

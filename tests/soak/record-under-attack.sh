@@ -56,13 +56,13 @@ watch 2 >quiet || fail "record: $(cat said)"
 start_attack
 watch "$seconds" >measured || fail "record: $(cat said)"
 cp all.prof whole.prof
-# The least of three, for the machine may stand still.
-after_signal=60
+# Two of three are in time, for the machine may stand still in one.
+in_time=0
 for attempt in 1 2 3; do
+	[ $in_time -lt 2 ] || break
 	INTERRUPT=0.1 watch 3 >interrupted || fail "record: $(cat said)"
-	after_signal=$(sed -n 3p interrupted | awk -v least="$after_signal" '{ print $1 < least ? $1 : least; some = 1 }
-		END { if (!some) print 0 }') # nothing where it had ended before
-	! awk -v s="$after_signal" 'BEGIN { exit !(s <= 0.5) }' || break
+	after_signal=$(sed -n 3p interrupted) # nothing where it had ended before
+	! awk -v s="${after_signal:-0}" 'BEGIN { exit !(s <= 0.5) }' || in_time=$((in_time + 1))
 done
 mv whole.prof all.prof
 over=$(sed -n 1p measured)
@@ -74,7 +74,7 @@ awk -F '\t' '$1 == "cell" && $3 == "file" && ($11 == "two_loops" || $11 == "busy
 	if ($10 ~ /^[a-z]/) named += $6
 } END { print all + 0, named + 0 }' cells >counted
 read -r all named <counted
-echo "ended after $over s, by a signal $after_signal s after it, without them after $(sed -n 1p quiet) s; root's process $root MB, what parses $parser MB; $named of $all samples of others named"
+echo "ended after $over s, by a signal ${after_signal:-before it} s after it, without them after $(sed -n 1p quiet) s; root's process $root MB, what parses $parser MB; $named of $all samples of others named"
 cat said
 grep left_out cells | grep -v left_out_file || true
 expect_between "samples of other users' programs" "$all" 10 1000000
@@ -85,4 +85,4 @@ expect_between "memory of what parses in MB" "$parser" 1 512
 bound=$(awk 'NR == 1 { print $1 <= 0.4 ? 1 : $1 + 1 }' quiet)
 echo "it had to end within $bound s"
 expect_between "seconds that it took to end" "$over" 0 "$bound"
-expect_between "seconds from a signal to the end" "$after_signal" 0 0.5
+expect_between "recordings that ended within half a second of a signal, last after ${after_signal:-0} s" $in_time 2 2

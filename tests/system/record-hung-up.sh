@@ -16,6 +16,12 @@ watches() {
 	done
 	return 1
 }
+await_watching() { # PID
+	until watches "$1"; do
+		kill -0 "$1" || fail "nothing was recorded"
+		sleep 0.01
+	done
+}
 # At most 200 wake-ups a second by news about processes, ten by the timer.
 mkfifo gate work
 cat gate >/dev/null &
@@ -25,10 +31,7 @@ second=$!
 trap 'kill $first $second 2>/dev/null || true' EXIT
 strace -c -o first-ends culprit record --quiet -F 200 -p $first,$second -o two.prof &
 recorder=$!
-until watches $recorder; do
-	kill -0 $recorder || fail "nothing was recorded"
-	sleep 0.01
-done
+await_watching $recorder
 echo over >gate
 echo go >work
 wait $recorder
@@ -43,10 +46,7 @@ trap 'kill $first $second $parent 2>/dev/null || true' EXIT
 while [ ! -s pid ]; do sleep 0.01; done
 timeout 60 "$CULPRIT" record --quiet -F 100 -t "$(cat pid)" -o zombie.prof &
 recorder=$!
-until watches $recorder; do
-	kill -0 $recorder || fail "nothing was recorded"
-	sleep 0.01
-done
+await_watching $recorder
 echo go >worker
 wait $recorder ||
 	fail "a thread that nobody waits for was never found ended"

@@ -15,17 +15,17 @@ named() {
 quiet() {
 	! grep -q "at run time" err || fail "'$1' was warned of: $(cat err)"
 }
-named map 0.25 jit_mapped 20
+named map 0.25 jit_mapped 50
 quiet map
-named dump 0.25 jit_dumped 20
+named dump 0.25 jit_dumped 50
 quiet dump
-named both 0.25 jit_dumped 20
+named both 0.25 jit_dumped 50
 culprit annotate -i both.prof jit_dumped >code || fail "no code from the jitdump"
 expect_match "code of the jitdump" "$(cat code)" "(dec|sub)"
 
 # Code that is loaded over other code: each sample belongs to what was there at its time. By the
-# program's CPU time the second's share is 0.09; a host that takes the CPU away added 0.06. Who keeps the name that was told first, or last, says 0 or 1;
-# who is 50 ms late 0.02 or 0.17.
+# program's CPU time the second's share is 0.09; a host that takes the CPU away added 0.06. Who keeps
+# the name that was told first, or last, says 0 or 1; who is 50 ms late 0.02 or 0.17.
 for told in maptwice dumptwice; do
 	work "$told" 0.6
 	first=$(samples "$told.prof" 3 jit 10 jit_first)
@@ -53,7 +53,7 @@ remove_left
 
 hostile() {
 	work "$1" 0.25
-	expect_between "samples of run-time code with '$1'" "$(samples "$1.prof" 3 jit)" 5 500
+	expect_between "samples of run-time code with '$1'" "$(samples "$1.prof" 3 jit)" 25 500
 	expect_match "warning" "$(cat err)" "^culprit: warning: names of code that process [0-9]+ made at run time are missing: '/tmp/perf-[0-9]+\.map'$2"
 	expect_equal "samples with a name" "$(samples "$1.prof" 10 jit_mapped)" "$3"
 }

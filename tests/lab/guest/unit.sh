@@ -7,15 +7,16 @@ long="test_weight test_interval test_difference test_compare test_profile_file t
 	test_closing test_collect_edge_window test_flow_classes test_flow_loops test_flow_search
 	test_flow_likelihood test_frequency test_sparse_ldl test_cfg test_isa_effects test_isa_transfer
 	test_isa_effects_execute test_cfg_compiled
-	test_collect_jit_hostile test_collect_generation test_database test_export_formats test_cycles test_import_perf_data
 	test_flow_posterior test_simulated_accuracy test_simulated_culprits test_simulated_machine"
+# These judge how long something takes: nothing runs beside them.
+alone="test_collect_edges_helpers test_import_perf_events test_recorder"
 # Of these the seeds alone.
 long_by_changes="replay_import replay_import_perf_data replay_cycles replay_dwarf replay_elf"
 
 # A program that takes over 10 s on a quiet machine belongs above, or is made shorter: what
 # took longer than that is named, whatever came of it.
 most_seconds=300
-export SLOW_CPU=1 # for tests that judge how long something takes
+export SLOW_CPU=1 # for test_recorder
 
 # One of two lanes, as this machine has two CPUs: every second program.
 lane() { # 0 or 1
@@ -23,7 +24,7 @@ lane() { # 0 or 1
 	turn=0
 	for program in "$UNIT"/test_* "$UNIT"/replay_*; do
 		name=$(basename "$program")
-		case " $(echo $long) " in *" $name "*) continue ;; esac
+		case " $(echo $long $alone) " in *" $name "*) continue ;; esac
 		turn=$((1 - turn))
 		[ $turn = "$1" ] || continue
 		case $name in
@@ -50,9 +51,14 @@ run() { # COMMAND
 	esac
 	failed=1
 }
+failed=0
+turn=0
+for name in $alone; do
+	run "$UNIT/$name"
+done
+status=$failed
 lane 0 &
 other=$!
-status=0
 (lane 1) || status=1
 wait $other || status=1
 exit $status

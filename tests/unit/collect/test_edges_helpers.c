@@ -22,8 +22,6 @@
 #include "image/address_space.h"
 #include "machine/sample_memory.h"
 #include "own_mappings.h"
-#include "support/skip.h"
-#include "support/slow_cpu.h"
 
 static void samples_are_left_out_without_an_allowance(void **state)
 {
@@ -201,8 +199,6 @@ static void nothing_is_begun_when_it_is_not_wanted(void **state)
 static void who_hangs_the_helper_pays_and_nobody_else(void **state)
 {
 	(void)state;
-	if (cpu_is_slow())
-		SKIP("an emulated CPU: a start takes longer than the others have");
 	struct edge_scene *scene = edge_scene_new();
 	struct share *hostile = shares_of_user(&scene->shares, 4242);
 	struct share *other = shares_of_user(&scene->shares, 4343);
@@ -213,7 +209,7 @@ static void who_hangs_the_helper_pays_and_nobody_else(void **state)
 	edge_scene_take(scene, 0, GENEROUS);
 	uint64_t begin_ns = clock_monotonic_ns();
 	edge_scene_serve(scene, EDGES_WAIT);
-	assert_true(clock_monotonic_ns() - begin_ns < 1900000000); /* its time and a start */
+	assert_true(clock_monotonic_ns() - begin_ns < 1500000000); /* its time and a start */
 	assert_int_equal(scene->edges.sums[0].lost, 1);
 	assert_int_equal(scene->edges.sums[0].interpreted, 1); /* the trusted one */
 	assert_true(share_reading_left_ns(&scene->shares, hostile) < SHARE_LEAST_NS);
@@ -245,8 +241,7 @@ static uint64_t usual_cost_ns(int samples)
 	return had_ns - left_ns;
 }
 
-/* What a stranger pays when a helper fails him that another one had before; UINT64_MAX where a
- * sample was lost for it, as when the one that follows does not answer in time either. */
+/* What a stranger pays when a helper fails him that another one had before. */
 static uint64_t cost_of_a_failure_of_others_ns(void)
 {
 	struct edge_scene *scene = edge_scene_new();
@@ -262,11 +257,12 @@ static uint64_t cost_of_a_failure_of_others_ns(void)
 	edge_scene_serve(scene, EDGES_GO_ON);
 	kill(scene->edges.strange.helper.pid, SIGKILL);
 	edge_scene_serve(scene, EDGES_WAIT);
-	bool whole = scene->edges.failures == 1 && scene->edges.sums[0].lost == 0 &&
-		     scene->edges.sums[0].interpreted == 601;
+	assert_int_equal(scene->edges.failures, 1);
+	assert_int_equal(scene->edges.sums[0].lost, 0);
+	assert_int_equal(scene->edges.sums[0].interpreted, 601);
 	uint64_t left_ns = share_reading_left_ns(&scene->shares, share);
 	edge_scene_free(scene);
-	return whole ? had_ns - left_ns : UINT64_MAX;
+	return had_ns - left_ns;
 }
 
 #define FAILURE_NS 100000000 /* the least that one costs */
@@ -276,8 +272,6 @@ static uint64_t cost_of_a_failure_of_others_ns(void)
 static void a_failure_that_may_be_others_is_not_paid(void **state)
 {
 	(void)state;
-	if (cpu_is_slow())
-		SKIP("an emulated CPU: a start takes longer than a failure costs");
 	uint64_t cost_ns = UINT64_MAX;
 	uint64_t usual_ns = usual_cost_ns(600);
 	for (int tries = 0; tries < 5 && cost_ns >= usual_ns + FAILURE_NS; tries++)

@@ -114,7 +114,7 @@ static void parts_of_debug_information_in_other_files_are_found(void **state)
 	toolchain_run(folder.path, "rm part.dwo && mkfifo part.dwo");
 	uint64_t begin_ns = clock_monotonic_ns();
 	assert_int_equal(inlined_rows(reader, folder.path, "split"), 0);
-	assert_true(clock_monotonic_ns() - begin_ns < 1900000000);
+	assert_true(clock_monotonic_ns() - begin_ns < 1500000000);
 
 	if (!toolchain_has("dwz")) {
 		print_message("no dwz: its common files are not tried\n");

@@ -180,7 +180,7 @@ static void nobody_pays_for_what_was_not_noticed(void **state)
 		0);
 	nanosleep(&(struct timespec){ .tv_sec = 2, .tv_nsec = 500 * (long)MS }, NULL);
 	assert_int_equal(reader_await(reader, READER_LOOK), READER_STRANGE);
-	assert_true(reader_unnoticed_ns(reader, READER_STRANGE) >= 1400 * MS);
+	assert_true(reader_unnoticed_ns(reader, READER_STRANGE) >= 2000 * MS);
 	assert_int_equal(end(files, &account, &done), 0);
 	assert_int_equal(done, NAMES_AND_CODE);
 	assert_true(account.left_ns > 0);

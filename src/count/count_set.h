@@ -1,0 +1,90 @@
+/*
+ * count_set - events that count on some targets: a thread, processes, CPUs. What libculprit and
+ * `culprit stat` count with; culprit/counter.h is the one public face of it.
+ *
+ * Events are opened in groups that fit the PMU (count_plan.h), on every target. Counters count from
+ * opening on, unless `disabled` or `enable_on_exec` says otherwise; a measurement is the difference of
+ * two readings, so that its begin and end cost the same and nothing is switched.
+ *
+ * A set is used by one thread at a time. After count_set_open() nothing is allocated.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct count_kernel;
+struct count_set;
+struct error;
+struct event_list;
+struct pmu_list;
+
+/* As the arguments of perf_event_open(2). */
+struct count_target {
+	pid_t pid; /* 0: the calling thread; -1: everything on `cpu` */
+	int cpu;   /* -1: any */
+};
+
+enum count_inherit {
+	COUNT_ALONE,	/* the target's own thread */
+	COUNT_THREADS,	/* threads that it starts, too */
+	COUNT_CHILDREN, /* and processes */
+};
+
+struct count_options {
+	const struct count_target *targets;
+	size_t target_count;
+	enum count_inherit inherit;
+	bool disabled;	     /* until count_set_enable() */
+	bool enable_on_exec; /* disabled until the target calls execve(2) */
+	bool user_only;
+	bool pinned;
+	bool never_multiplex; /* -EBUSY with the event that does not fit beside the others */
+	bool live;	      /* map the counters, so that count_set_read_live() can read them */
+};
+
+/* Why an event has no count on a target. */
+enum count_state {
+	COUNT_OPEN,
+	COUNT_NOT_SUPPORTED, /* the kernel refused to open it: `code` says why */
+	COUNT_ELSEWHERE,     /* counts on other CPUs or core types than this target's */
+	COUNT_GONE,	     /* the target ended before it was opened */
+};
+
+/* One event on one target, since it was opened (or count_set_reset()). */
+struct count_reading {
+	uint64_t count;			 /* not scaled */
+	uint64_t enabled_ns, running_ns; /* was to count; was on the PMU */
+	enum count_state state;
+	int code; /* negative errno value of COUNT_NOT_SUPPORTED; else 0 */
+};
+
+/*
+ * Opens `events`, which have to outlive the set, on all targets. An event that a target refuses is
+ * absent there (count_reading.state), and the others are opened. `kernel` is count_kernel_real but
+ * in tests. 0 and *set; -EBUSY (never_multiplex); -EMFILE, -ENOMEM; -ESRCH when all targets have
+ * ended; with the event and the reason in *err.
+ */
+int count_set_open(const struct event_list *events, const struct pmu_list *pmus,
+		   const struct count_options *options, const struct count_kernel *kernel,
+		   struct count_set **set, struct error *err);
+void count_set_close(struct count_set *set); /* NULL: nothing */
+
+size_t count_set_targets(const struct count_set *set);
+size_t count_set_events(const struct count_set *set);
+/* Which events are counted at the same times: the number of the group of event `event`. */
+size_t count_set_group(const struct count_set *set, size_t event);
+
+/* Starts and stops counting on all targets. 0 or a negative errno value. */
+int count_set_enable(struct count_set *set);
+int count_set_disable(struct count_set *set);
+int count_set_reset(struct count_set *set); /* counts, not times */
+
+/* Reads all events of one target into readings[0..count_set_events()), by read(2), one call a
+ * group. 0 or the negative errno value of a read that failed. */
+int count_set_read(struct count_set *set, size_t target, struct count_reading *readings);
+/* Sum over targets: counts and times; state COUNT_OPEN when any target has it, else that of the
+ * first. */
+int count_set_read_all(struct count_set *set, struct count_reading *readings);

@@ -1,0 +1,47 @@
+/*
+ * moment - what the counters of the calling thread stand at, read in user space where that can be
+ * done; and what was counted between two such moments.
+ *
+ * A measurement of culprit/counter.h or culprit/region.h is two moments and their difference.
+ * These functions allocate nothing and make no system call where count_set_is_live() says so.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct count_set;
+struct culprit_value;
+
+struct count_moment {
+	uint64_t count;
+	uint64_t enabled_ns, running_ns;
+	uint32_t sequence; /* changes whenever the event is put on the PMU or taken off; 0: not known */
+	bool known;	   /* the count could be read */
+};
+
+/* Reads all events of the set's first target into moments[0..count_set_events()), in their order.
+ * 0 or the negative errno value of a read(2) that failed; the moments of what failed are unknown. */
+int count_set_moments(struct count_set *set, struct count_moment *moments);
+
+/* Whether event `event` can be read without a system call, now. */
+bool count_set_is_live(const struct count_set *set, size_t event);
+
+/* What two moments with nothing between them differ by: measured, per event. */
+struct count_cost {
+	double median; /* events */
+	double spread; /* half of what 95 of 100 lay within */
+	bool known;
+};
+
+/*
+ * What was counted from `begin` to `end`: scaled by enabled / running where the event was not on
+ * the PMU all the time, `cost` subtracted where it is not NULL. Fills value->value, low, high,
+ * count, the times and those of enum culprit_value_flags that follow from two moments: absent,
+ * multiplexed, interrupted, unscheduled, too small. `scale` is the event's (machine/event.h).
+ * The interval is that of the cost; of a multiplexed event it is not known here
+ * (CULPRIT_NO_INTERVAL; slices.h).
+ */
+void count_difference(const struct count_moment *begin, const struct count_moment *end,
+		      const struct count_cost *cost, double scale, struct culprit_value *value);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "count/count_set.h"
 #include "count/moment.h"
 
 /* The first trials find caches, branches and pages unused. */
@@ -32,9 +31,9 @@ void count_cost_of(double *differences, size_t count, struct count_cost *cost)
 	};
 }
 
-int count_set_cost(struct count_set *set, struct count_cost *costs)
+int count_cost_measure(const struct cost_subject *subject, struct count_cost *costs)
 {
-	size_t events = count_set_events(set);
+	size_t events = subject->events;
 	CLEANUP(free_pointer) double *differences = calloc(events * COST_TRIALS + 1,
 							   sizeof(*differences));
 	CLEANUP(free_pointer) size_t *counts = calloc(events + 1, sizeof(*counts));
@@ -43,8 +42,8 @@ int count_set_cost(struct count_set *set, struct count_cost *costs)
 	if (!differences || !counts || !begin || !end)
 		return -ENOMEM;
 	for (int trial = -WARMING_TRIALS; trial < COST_TRIALS; trial++) {
-		count_set_moments(set, begin);
-		count_set_moments(set, end);
+		subject->begin(subject->context, begin);
+		subject->end(subject->context, end);
 		for (size_t i = 0; trial >= 0 && i < events; i++)
 			/* of an event that is off the PMU for a while nothing is learned */
 			if (begin[i].known && end[i].known &&

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct count_cost;
-struct count_set;
+struct count_moment;
 
 /* Times that nothing is measured. 95 % of them is a whole number above and below. */
 #define COST_TRIALS 400
@@ -18,6 +18,14 @@ struct count_set;
  */
 void count_cost_of(double *differences, size_t count, struct count_cost *cost);
 
-/* Measures the costs of all events of the set, whose first target is this thread, into costs[0..
- * count_set_events()). An event that is not counted has none. 0 or -ENOMEM. */
-int count_set_cost(struct count_set *set, struct count_cost *costs);
+/* Takes the moments of all events, as the begin and the end of a measurement do. */
+struct cost_subject {
+	void (*begin)(void *context, struct count_moment *moments);
+	void (*end)(void *context, struct count_moment *moments);
+	void *context;
+	size_t events;
+};
+
+/* Measures what a begin and an end cost each event, into costs[0..events). An event that is not
+ * counted has none. 0 or -ENOMEM. */
+int count_cost_measure(const struct cost_subject *subject, struct count_cost *costs);

@@ -7,9 +7,9 @@
 #include "count/count_set.h"
 #include "count/counter_private.h"
 
-/* Wall time that passed without time on a CPU, from which on the thread was switched out: a read(2)
- * takes less, and a switch there and back more. */
-#define SWITCHED_OUT_NS 5000
+/* Wall time between the moments that is longer than the time between them that the thread ran: it
+ * was switched out. Below this it may be what the clocks differ by. */
+#define SWITCHED_OUT_NS 1000
 
 /* The moments of one target that is not this thread. */
 static int read_target(struct culprit_counters *counters, size_t target,
@@ -46,25 +46,33 @@ static bool knows_interruptions(const struct culprit_counters *counters)
 	return counters->events.count && count_set_is_live(counters->set, 0);
 }
 
+int counters_take_begin(struct culprit_counters *counters, struct count_moment *moments)
+{
+	int status = take(counters, moments);
+	bool by_clock = counters->own_thread && !knows_interruptions(counters);
+	counters->begin_ns = by_clock ? clock_monotonic_ns() : 0;
+	return status;
+}
+
+int counters_take_end(struct culprit_counters *counters, struct count_moment *moments)
+{
+	counters->end_ns = counters->begin_ns ? clock_monotonic_ns() : 0;
+	return take(counters, moments);
+}
+
 int culprit_counters_start(struct culprit_counters *counters)
 {
 	counters->started = true;
 	counters->stopped = false;
-	if (counters->own_thread && !knows_interruptions(counters))
-		counters->begin_ns = clock_monotonic_ns();
-	else
-		counters->begin_ns = 0;
-	return take(counters, counters->begin);
+	return counters_take_begin(counters, counters->begin);
 }
 
 int culprit_counters_stop(struct culprit_counters *counters)
 {
 	if (!counters->started)
 		return -EINVAL;
-	int status = take(counters, counters->end);
-	counters->end_ns = counters->begin_ns ? clock_monotonic_ns() : 0;
 	counters->stopped = true;
-	return status;
+	return counters_take_end(counters, counters->end);
 }
 
 /* On machines with several core types: how long the same event ran on cores of other types. */
@@ -135,10 +143,8 @@ int culprit_counters_values(struct culprit_counters *counters, struct culprit_va
 	if (!counters->started)
 		return -EINVAL;
 	int status = 0;
-	if (!counters->stopped) {
-		status = take(counters, counters->end);
-		counters->end_ns = counters->begin_ns ? clock_monotonic_ns() : 0;
-	}
+	if (!counters->stopped)
+		status = counters_take_end(counters, counters->end);
 	for (size_t i = 0; i < count && i < counters->events.count; i++) {
 		const struct counted *counted = &counters->counted[i];
 		difference_on_target(counters, 0, i, &values[i]);

@@ -246,6 +246,16 @@ static int make_room(struct culprit_counters *counters, struct error *err)
 	return 0;
 }
 
+static void begin_nothing(void *context, struct count_moment *moments)
+{
+	counters_take_begin(context, moments);
+}
+
+static void end_nothing(void *context, struct count_moment *moments)
+{
+	counters_take_end(context, moments);
+}
+
 static int set_up(struct culprit_counters *counters, const char *events,
 		  const struct culprit_options *options, const struct count_kernel *kernel,
 		  struct error *err)
@@ -269,7 +279,13 @@ static int set_up(struct culprit_counters *counters, const char *events,
 	if (status || !counters->own_thread || options->flags & CULPRIT_NOT_CALIBRATED)
 		return status;
 	counters->calibrated = true;
-	status = count_set_cost(counters->set, counters->costs);
+	struct cost_subject subject = {
+		.begin = begin_nothing,
+		.end = end_nothing,
+		.context = counters,
+		.events = counters->events.count,
+	};
+	status = count_cost_measure(&subject, counters->costs);
 	return status ? error_set(err, status, "out of memory while opening counters") : 0;
 }
 

@@ -43,6 +43,12 @@ struct culprit_counters {
 	uint64_t begin_ns, end_ns; /* wall clock, where events are not read in user space */
 };
 
+/* Take the moments of all targets at the begin and at the end of a measurement. The clock
+ * is read inside of the moments, so that wall time is never the longer one by what a call takes. 0
+ * or a negative errno value. */
+int counters_take_begin(struct culprit_counters *counters, struct count_moment *moments);
+int counters_take_end(struct culprit_counters *counters, struct count_moment *moments);
+
 /* culprit_counters_open() on another kernel than the real one: for tests. */
 int counters_open(const char *events, const struct culprit_options *options,
 		  const struct count_kernel *kernel, struct culprit_counters **counters,

@@ -34,8 +34,7 @@ static void release_targets(struct targets *targets)
 
 static int add_target(struct targets *targets, pid_t pid, int cpu)
 {
-	if (array_reserve(&targets->all, &targets->capacity, targets->count,
-			  sizeof(*targets->all)))
+	if (array_reserve(&targets->all, &targets->capacity, targets->count, sizeof(*targets->all)))
 		return -ENOMEM;
 	targets->all[targets->count++] = (struct count_target){ pid, cpu };
 	return 0;

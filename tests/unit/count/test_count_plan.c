@@ -113,8 +113,7 @@ static void refuses_what_would_be_multiplexed_by_name(void **state)
 
 	replayed_begin();
 	replayed.pmu_counters = 3;
-	assert_int_equal(open_scene(&scene, counting_intel, "r1,page-faults,{r2,r3}", &options),
-			 0);
+	assert_int_equal(open_scene(&scene, counting_intel, "r1,page-faults,{r2,r3}", &options), 0);
 	close_scene(&scene);
 }
 
@@ -210,7 +209,7 @@ static void a_core_type_is_opened_on_its_cpus_alone(void **state)
 	struct count_target targets[] = { { -1, 0 }, { -1, 1 } };
 	struct count_options options = { .targets = targets, .target_count = 2 };
 	static const struct tree_file machine[] = {
-		{ COUNTING_PMU "cpu_core/type", "4" },  { COUNTING_PMU "cpu_core/cpus", "0" },
+		{ COUNTING_PMU "cpu_core/type", "4" },	{ COUNTING_PMU "cpu_core/cpus", "0" },
 		{ COUNTING_PMU "cpu_atom/type", "10" }, { COUNTING_PMU "cpu_atom/cpus", "1" },
 		{ COUNTING_PMU "software/type", "1" },	{ NULL, NULL },
 	};
@@ -237,8 +236,7 @@ static void switches_all_groups_of_all_targets(void **state)
 	struct count_target targets[] = { { 101, -1 }, { 103, -1 } };
 	struct count_options options = { .targets = targets, .target_count = 2, .disabled = true };
 	replayed_begin();
-	assert_int_equal(open_scene(&scene, counting_intel, "r1,page-faults,{r2,r3}", &options),
-			 0);
+	assert_int_equal(open_scene(&scene, counting_intel, "r1,page-faults,{r2,r3}", &options), 0);
 	size_t leaders = 0;
 	for (size_t i = 0; i < replayed.count; i++)
 		if (replayed.events[i].open && replayed.events[i].leader == (int)i) {

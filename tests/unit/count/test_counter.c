@@ -15,6 +15,7 @@
 #include "count/counter_private.h"
 #include "counting_machine.h"
 #include "culprit/counter.h"
+#include "support/skip.h"
 
 struct scene {
 	struct tree tree;
@@ -80,8 +81,8 @@ static void without_a_pmu_time_stands_for_cycles_and_that_is_said(void **state)
 	struct scene scene;
 	replayed_begin();
 	replayed.judge = no_hardware;
-	assert_int_equal(open_scene(&scene, counting_no_pmu, "cycles,instructions,page-faults", NULL),
-			 0);
+	assert_int_equal(
+		open_scene(&scene, counting_no_pmu, "cycles,instructions,page-faults", NULL), 0);
 	assert_int_equal(culprit_counters_start(scene.counters), 0);
 	replayed_find(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK)->count = 5000;
 	assert_int_equal(culprit_counters_stop(scene.counters), 0);
@@ -125,7 +126,8 @@ static void nothing_that_counts_is_an_error(void **state)
 	struct scene scene;
 	replayed_begin();
 	replayed.judge = no_hardware;
-	assert_int_equal(open_scene(&scene, counting_no_pmu, "instructions,branches", NULL), -ENOENT);
+	assert_int_equal(open_scene(&scene, counting_no_pmu, "instructions,branches", NULL),
+			 -ENOENT);
 	assert_non_null(strstr(scene.error.text, "cannot count 'instructions'"));
 	close_scene(&scene);
 }
@@ -178,8 +180,8 @@ static void time_on_cores_of_another_type_is_no_multiplexing(void **state)
 	assert_int_equal(open_scene(&scene, counting_hybrid, "cycles", NULL), 0);
 	assert_int_equal(culprit_counters_count(scene.counters), 2);
 	assert_int_equal(culprit_counters_start(scene.counters), 0);
-	uint64_t wide = (uint64_t)4 << PERF_PMU_TYPE_SHIFT, narrow = (uint64_t)10
-								     << PERF_PMU_TYPE_SHIFT;
+	uint64_t wide = (uint64_t)4 << PERF_PMU_TYPE_SHIFT,
+		 narrow = (uint64_t)10 << PERF_PMU_TYPE_SHIFT;
 	struct replayed_event *core = hardware(wide), *atom = hardware(narrow);
 	assert_true(core && atom);
 	core->count = 4000, core->enabled_ns = 1000, core->running_ns = 700;
@@ -224,7 +226,8 @@ static void names_of_ones_own_are_counted(void **state)
 	char path[] = "/tmp/culprit-definitions-XXXXXX";
 	int fd = mkstemp(path);
 	assert_true(fd >= 0);
-	static const char text[] = "# mine\nl3-miss = r412e\n  slow = cpu/event=0x3c,umask=2/u # u\n";
+	static const char text[] =
+		"# mine\nl3-miss = r412e\n  slow = cpu/event=0x3c,umask=2/u # u\n";
 	assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
 	close(fd);
 	struct culprit_options options = { .definitions = path };
@@ -282,8 +285,7 @@ static void counts_page_faults_of_this_thread(void **state)
 	struct culprit_value value;
 	int status = culprit_counters_open("page-faults:u", NULL, &counters, &error);
 	if (status == -EACCES || status == -ENOENT) {
-		print_message("page faults may not be counted: %s\n", error.text);
-		skip();
+		SKIP("page faults may not be counted: %s", error.text);
 	}
 	assert_int_equal(status, 0);
 	enum { PAGES = 64 };
@@ -331,7 +333,8 @@ int main(void)
 		cmocka_unit_test(nothing_that_counts_is_an_error),
 		cmocka_unit_test(refusals_are_errors_with_their_reason),
 		cmocka_unit_test(time_on_cores_of_another_type_is_no_multiplexing),
-		cmocka_unit_test(a_third_of_the_time_off_the_pmu_is_multiplexing_on_such_machines_too),
+		cmocka_unit_test(
+			a_third_of_the_time_off_the_pmu_is_multiplexing_on_such_machines_too),
 		cmocka_unit_test(names_of_ones_own_are_counted),
 		cmocka_unit_test(definitions_that_cannot_be_read_are_named),
 		cmocka_unit_test(targets_that_cannot_be_are_refused),

@@ -81,7 +81,8 @@ static void extends_the_sign_of_a_counter_of_48_bits(void **state)
 	replayed_begin();
 	replayed.has_rdpmc = true;
 	open_scene(&scene, "cycles");
-	/* the kernel sets a counter to minus the period: offset + (2^48 - period) is not the count */
+	/* the kernel sets a counter to minus the period: offset + (2^48 - period) is not the count
+	 */
 	replayed_schedule(cycles(), 0, (int64_t)1 << 47);
 	replayed.counters[0] = ((uint64_t)1 << 48) - ((uint64_t)1 << 47) + 17;
 	assert_int_equal(count_now(&scene), 17);

@@ -35,8 +35,7 @@ static void release_targets(struct targets *targets)
 
 static int add_target(struct targets *targets, pid_t pid, int cpu)
 {
-	if (array_reserve(&targets->all, &targets->capacity, targets->count,
-			  sizeof(*targets->all)))
+	if (array_reserve(&targets->all, &targets->capacity, targets->count, sizeof(*targets->all)))
 		return -ENOMEM;
 	targets->all[targets->count++] = (struct count_target){ pid, cpu };
 	return 0;
@@ -116,8 +115,9 @@ static int read_events(struct culprit_counters *counters, const char *events,
 	machine_root_close(&root);
 	const struct event_namer *namer = NULL;
 	if (options->names && !(namer = culprit_names_namer(options->names)))
-		return error_set(err, -EINVAL,
-				 "the further names of events come from another version of culprit");
+		return error_set(
+			err, -EINVAL,
+			"the further names of events come from another version of culprit");
 	if (options->definitions) {
 		status = read_definitions(counters, options->definitions, namer, err);
 		if (status)

@@ -35,12 +35,12 @@ struct culprit_sampler;
 struct culprit_names;
 
 struct culprit_sample {
-	uint64_t address;   /* of the instruction that the sample fell on */
-	uint64_t time_ns;   /* CLOCK_MONOTONIC_RAW or the kernel's own, see the manual page */
-	uint64_t period;    /* events that it stands for */
+	uint64_t address; /* of the instruction that the sample fell on */
+	uint64_t time_ns; /* CLOCK_MONOTONIC_RAW or the kernel's own, see the manual page */
+	uint64_t period;  /* events that it stands for */
 	uint32_t pid, tid, cpu;
-	int kernel;			/* non-zero: `address` is the kernel's */
-	const uint64_t *calls;		/* return addresses, the innermost first; NULL without stacks */
+	int kernel;	       /* non-zero: `address` is the kernel's */
+	const uint64_t *calls; /* return addresses, the innermost first; NULL without stacks */
 	size_t call_count;
 };
 
@@ -56,7 +56,7 @@ struct culprit_sampler_options {
 	size_t buffer_bytes;   /* rounded up to a power of two of pages; 0: 512 KiB */
 	/* One of them, or both. */
 	culprit_sample_function function;
-	void *context; /* of the function */
+	void *context;	  /* of the function */
 	const char *path; /* of the perf.data file; made anew with mode 0600 */
 	int fd;		  /* or an open descriptor, which stays the caller's; 0: none */
 	const struct culprit_names *names; /* as in struct culprit_options */
@@ -65,8 +65,7 @@ struct culprit_sampler_options {
 
 CULPRIT_API int culprit_sampler_open(const char *event,
 				     const struct culprit_sampler_options *options,
-				     struct culprit_sampler **sampler,
-				     struct culprit_error *error);
+				     struct culprit_sampler **sampler, struct culprit_error *error);
 /* May be called any number of times in turn. 0 or a negative errno value. */
 CULPRIT_API int culprit_sampler_start(struct culprit_sampler *sampler);
 CULPRIT_API int culprit_sampler_stop(struct culprit_sampler *sampler);
@@ -74,8 +73,8 @@ CULPRIT_API int culprit_sampler_stop(struct culprit_sampler *sampler);
 CULPRIT_API int culprit_sampler_drain(struct culprit_sampler *sampler);
 
 struct culprit_sampler_counts {
-	uint64_t samples; /* handed on */
-	uint64_t lost;	  /* for which the buffer had no room */
+	uint64_t samples;   /* handed on */
+	uint64_t lost;	    /* for which the buffer had no room */
 	uint64_t throttled; /* times that the kernel stopped sampling for a while */
 };
 CULPRIT_API void culprit_sampler_counts(const struct culprit_sampler *sampler,
@@ -85,8 +84,7 @@ CULPRIT_API const char *culprit_sampler_event(const struct culprit_sampler *samp
 
 /* Ends and frees it; NULL does nothing. 0, or a negative errno value when the file could not be
    written whole. */
-CULPRIT_API int culprit_sampler_close(struct culprit_sampler *sampler,
-				      struct culprit_error *error);
+CULPRIT_API int culprit_sampler_close(struct culprit_sampler *sampler, struct culprit_error *error);
 
 #ifdef __cplusplus
 }

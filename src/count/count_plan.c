@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "count/count_set_private.h"
 #include "count/kernel.h"
+#include "machine/event.h"
 
 #define TRIAL_NS 200000
 

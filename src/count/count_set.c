@@ -102,8 +102,8 @@ static void fill_attr(const struct count_options *options, struct perf_event_att
 	attr->freq = 0;
 	attr->inherit = options->inherit != COUNT_ALONE;
 	attr->pinned |= options->pinned;
-	attr->read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
-			    PERF_FORMAT_TOTAL_TIME_RUNNING;
+	attr->read_format =
+		PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 }
 
 static enum count_state state_of_refusal(int code)
@@ -116,7 +116,8 @@ static bool counts_there(const struct event *event, const struct count_target *t
 {
 	if (event->uncore && target->cpu < 0)
 		return true; /* the kernel says why not */
-	return !event->has_cpus || target->cpu < 0 || cpu_set_has(&event->cpus, (size_t)target->cpu);
+	return !event->has_cpus || target->cpu < 0 ||
+	       cpu_set_has(&event->cpus, (size_t)target->cpu);
 }
 
 /* inherit_thread (Linux 5.13) keeps processes out; before that they cannot be told apart. */
@@ -149,10 +150,11 @@ static int open_slot(struct count_set *set, const struct count_options *options,
 	int fd = open_inherited(set, options, &attr, &set->targets[target], *leader);
 	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
 		return error_set(err, fd,
-				 fd == -ENOMEM ? "cannot count '%s' on target %zu of %zu: out of memory"
-					       : "cannot count '%s' on target %zu of %zu: too many open "
-						 "files; each event takes one for each target "
-						 "(ulimit -n)",
+				 fd == -ENOMEM
+					 ? "cannot count '%s' on target %zu of %zu: out of memory"
+					 : "cannot count '%s' on target %zu of %zu: too many open "
+					   "files; each event takes one for each target "
+					   "(ulimit -n)",
 				 asked->name, target + 1, set->target_count);
 	if (fd < 0) {
 		slot->state = state_of_refusal(fd);

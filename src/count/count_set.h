@@ -3,8 +3,8 @@
  * `culprit stat` count with; culprit/counter.h is the one public face of it.
  *
  * Events are opened in groups that fit the PMU (count_plan.h), on every target. Counters count from
- * opening on, unless `disabled` or `enable_on_exec` says otherwise; a measurement is the difference of
- * two readings, so that its begin and end cost the same and nothing is switched.
+ * opening on, unless `disabled` or `enable_on_exec` says otherwise; a measurement is the difference
+ * of two readings, so that its begin and end cost the same and nothing is switched.
  *
  * A set is used by one thread at a time. After count_set_open() nothing is allocated.
  */
@@ -42,7 +42,8 @@ struct count_options {
 	bool user_only;
 	bool pinned;
 	bool never_multiplex; /* -EBUSY with the event that does not fit beside the others */
-	bool live;	      /* map the counters, so that count_set_moments() reads them in user space (moment.h) */
+	bool live; /* map the counters, so that count_set_moments() reads them in user space
+		      (moment.h) */
 };
 
 /* Why an event has no count on a target. */

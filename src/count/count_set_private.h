@@ -5,6 +5,7 @@
 
 #include <linux/perf_event.h>
 
+#include "count/count_plan.h"
 #include "count/count_set.h"
 #include "count/own_process.h"
 #include "machine/event.h"
@@ -15,19 +16,6 @@ struct count_slot {
 	enum count_state state;
 	int code;
 	struct perf_event_mmap_page *page; /* NULL: not mapped */
-};
-
-/* Events that are on the PMU at the same times: members[first, first + size). */
-struct count_group {
-	size_t first, size;
-	bool live; /* all of its events are mapped */
-};
-
-struct count_plan {
-	struct count_group *groups;
-	size_t group_count;
-	size_t *members;  /* numbers of events, group after group */
-	size_t *group_of; /* of each event */
 };
 
 struct count_set {

@@ -92,8 +92,7 @@ static ssize_t replay_read(int fd, void *buffer, size_t size)
 		words[1] = event->enabled_ns;
 		words[2] = event->running_ns;
 		for (size_t i = 0; i < replayed.count; i++)
-			if (replayed.events[i].open &&
-			    replayed.events[i].leader == event->leader) {
+			if (replayed.events[i].open && replayed.events[i].leader == event->leader) {
 				words[0]++;
 				words[count++] = replayed.events[i].count;
 			}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What comments of src and include name exists: functions, written name(), structs and enums, and files; and the
+"""What comments of src name exists: functions, written name(), structs and enums, and files; and the
 files that pages of docs name in backquotes (but patterns: NAME, VERB, ...).
 
 usage: comment-names.py ROOT
@@ -37,12 +37,12 @@ def split(text):
 
 def find_wrong(root):
     """(path, line, name) of each name that nothing has."""
-    files = sorted(path for folder in ("include", "src") for path in (root / folder).rglob("*.[ch]"))
+    files = sorted(path for folder in ("src", "include") for path in (root / folder).rglob("*.[ch]"))
     split_files = {path: split(path.read_text()) for path in files}
     words = set()
     for path in files:
         words.update(re.findall(r"\w+", split_files[path][1]))
-    ours = [f"/{path.relative_to(root)}" for folder in ("include", "src", "tests", "bench", "docs", "tools", "data")
+    ours = [f"/{path.relative_to(root)}" for folder in ("src", "include", "tests", "bench", "docs", "tools", "data")
             for path in (root / folder).rglob("*")] + [f"/{path.name}" for path in root.iterdir()]
     endings = {name[at:] for name in ours for at in range(len(name)) if name[at] == "/"}
     wrong = []

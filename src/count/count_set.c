@@ -21,12 +21,14 @@ void count_set_close(struct count_set *set)
 {
 	if (!set)
 		return;
+	bool mapped = own_process_is_this(&set->own);
 	for (size_t i = 0; set->slots && i < set->target_count * set->events->count; i++) {
-		if (set->slots[i].page)
+		if (set->slots[i].page && mapped)
 			set->kernel->unmap(set->slots[i].page, set->page_bytes);
 		if (set->slots[i].fd >= 0)
 			set->kernel->close(set->slots[i].fd);
 	}
+	own_process_release(&set->own);
 	count_plan_release(&set->plan);
 	free(set->slots);
 	free(set->targets);
@@ -212,6 +214,7 @@ int count_set_open(const struct event_list *events, const struct pmu_list *pmus,
 	set->kernel = kernel;
 	set->events = events;
 	set->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	own_process_init(&set->own);
 	set->target_count = options->target_count;
 	set->targets = calloc(options->target_count + 1, sizeof(*set->targets));
 	set->attrs = calloc(events->count + 1, sizeof(*set->attrs));

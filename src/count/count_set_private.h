@@ -7,6 +7,7 @@
 
 #include "count/count_plan.h"
 #include "count/count_set.h"
+#include "count/own_process.h"
 #include "machine/event.h"
 
 /* One event on one target. */
@@ -26,6 +27,7 @@ struct count_set {
 	struct count_slot *slots; /* [target][event] */
 	struct count_plan plan;
 	size_t page_bytes;
+	struct own_process own; /* else the pages are not there */
 };
 
 static inline struct count_slot *count_slot_of(const struct count_set *set, size_t target,

@@ -17,6 +17,7 @@
 #include "count/definitions.h"
 #include "count/kernel.h"
 #include "count/refusal.h"
+#include "machine/culprit_names.h"
 #include "machine/event_names.h"
 #include "machine/machine_root.h"
 
@@ -112,7 +113,11 @@ static int read_events(struct culprit_counters *counters, const char *events,
 	/* Without /sys/bus/event_source the kernel's own events remain. */
 	pmu_list_read(&root, &counters->pmus, NULL);
 	machine_root_close(&root);
-	const struct event_namer *namer = (const struct event_namer *)options->names;
+	const struct event_namer *namer = NULL;
+	if (options->names && !(namer = culprit_names_namer(options->names)))
+		return error_set(
+			err, -EINVAL,
+			"the further names of events come from another version of culprit");
 	if (options->definitions) {
 		status = read_definitions(counters, options->definitions, namer, err);
 		if (status)

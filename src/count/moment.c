@@ -110,9 +110,10 @@ static int ask_kernel(const struct count_set *set, const struct count_group *gro
 int count_set_moments(struct count_set *set, struct count_moment *moments)
 {
 	int result = 0;
+	bool mapped = own_process_is_this(&set->own);
 	for (size_t g = 0; g < set->plan.group_count; g++) {
 		const struct count_group *group = &set->plan.groups[g];
-		if (group->live && read_live_group(set, group, moments))
+		if (group->live && mapped && read_live_group(set, group, moments))
 			continue;
 		int status = ask_kernel(set, group, moments);
 		if (status)
@@ -125,7 +126,7 @@ bool count_set_is_live(const struct count_set *set, size_t event)
 {
 	const struct count_group *group = &set->plan.groups[set->plan.group_of[event]];
 	const struct perf_event_mmap_page *page = set->slots[event].page;
-	return group->live && page && page->cap_user_rdpmc && page->index;
+	return group->live && own_process_is_this(&set->own) && page && page->cap_user_rdpmc && page->index;
 }
 
 static void set_absent(struct culprit_value *value, uint32_t flags)

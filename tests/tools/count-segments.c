@@ -163,8 +163,8 @@ static uint64_t run_load(int turns)
 {
 	uint64_t instructions = 0;
 	for (int i = 0; i < turns; i++) {
-		uint64_t part = 4 * (1000 + random_next() % 50000),
-			 stalls = 1 + random_next() % 200;
+		uint64_t part = 4 * (5000 + random_next() % 200000),
+			 stalls = 1 + random_next() % 1000;
 		run_instructions(part);
 		run_stalls(stalls);
 		instructions += part + 400 * stalls;
@@ -183,7 +183,7 @@ static void check_turns(int runs)
 	for (int run = 0; run < runs; run++) {
 		struct culprit_value values[10];
 		culprit_counters_start(counters);
-		double truth = (double)run_load(60);
+		double truth = (double)run_load(150);
 		culprit_counters_stop(counters);
 		culprit_counters_values(counters, values, 10);
 		/* one event of each group: those of a group are wrong together */

@@ -67,8 +67,8 @@ CULPRIT_API int culprit_sampler_open(const char *event,
 				     const struct culprit_sampler_options *options,
 				     struct culprit_sampler **sampler, struct culprit_error *error);
 /* May be called any number of times in turn. 0 or a negative errno value. */
-CULPRIT_API int culprit_sampler_start(struct culprit_sampler *sampler);
-CULPRIT_API int culprit_sampler_stop(struct culprit_sampler *sampler);
+CULPRIT_API_BOUND int culprit_sampler_start(struct culprit_sampler *sampler);
+CULPRIT_API_BOUND int culprit_sampler_stop(struct culprit_sampler *sampler);
 /* Empties the buffer. 0, or a negative errno value of writing. */
 CULPRIT_API int culprit_sampler_drain(struct culprit_sampler *sampler);
 

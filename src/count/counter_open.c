@@ -229,6 +229,7 @@ static int open_set(struct culprit_counters *counters, const struct count_kernel
 		.user_only = options->flags & CULPRIT_USER_ONLY,
 		.pinned = options->flags & CULPRIT_PINNED,
 		.never_multiplex = options->flags & CULPRIT_NEVER_MULTIPLEX,
+		.slices = !(options->flags & CULPRIT_NEVER_MULTIPLEX),
 		.live = options->subject == CULPRIT_THIS_THREAD &&
 			!(options->flags & CULPRIT_ALWAYS_READ),
 	};
@@ -244,8 +245,10 @@ static int make_room(struct culprit_counters *counters, struct error *err)
 	counters->begin = calloc(all + 1, sizeof(*counters->begin));
 	counters->end = calloc(all + 1, sizeof(*counters->end));
 	counters->readings = calloc(events + 1, sizeof(*counters->readings));
+	counters->enabled_ns = calloc(events + 1, sizeof(*counters->enabled_ns));
 	counters->costs = calloc(events + 1, sizeof(*counters->costs));
-	if (!counters->begin || !counters->end || !counters->readings || !counters->costs)
+	if (!counters->begin || !counters->end || !counters->readings || !counters->costs ||
+	    !counters->enabled_ns)
 		return error_set(err, -ENOMEM, "out of memory while opening counters");
 	return 0;
 }
@@ -328,6 +331,7 @@ void culprit_counters_close(struct culprit_counters *counters)
 	free(counters->begin);
 	free(counters->end);
 	free(counters->readings);
+	free(counters->enabled_ns);
 	free(counters->costs);
 	free(counters->counted);
 	event_list_release(&counters->events);

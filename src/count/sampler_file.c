@@ -5,7 +5,7 @@
 
 #define HEADER_BYTES sizeof(struct perf_event_header)
 
-/* Records that perf itself writes, by numbers of its own (libperf, enum perf_user_event_type). */
+/* Records that perf itself writes (tools/lib/perf of Linux). */
 #define HEADER_ATTR    64
 #define FINISHED_ROUND 68
 #define EVENT_UPDATE   78
@@ -56,6 +56,8 @@ void sampler_file_trailer(struct sampler_file *file, pid_t tid, uint64_t time_ns
 
 void sampler_file_close_record(struct sampler_file *file)
 {
+	static const uint8_t zeros[8];
+	sampler_file_put(file, zeros, (8 - file->size % 8) % 8);
 	uint16_t size = (uint16_t)file->size;
 	memcpy(file->record + offsetof(struct perf_event_header, size), &size, sizeof(size));
 	sampler_stream_put(&file->stream, file->record, file->size);

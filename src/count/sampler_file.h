@@ -50,7 +50,7 @@ void sampler_file_round(struct sampler_file *file);
 /* So many samples of the event `id` are missing, of which the kernel has written no record. */
 void sampler_file_lost(struct sampler_file *file, uint64_t id, uint64_t samples, uint64_t time_ns);
 
-/* A record by its parts. What does not fit is cut; texts are padded to 8 bytes. */
+/* A record by its parts. What does not fit is cut; texts, and the record, are padded to 8 bytes. */
 void sampler_file_open_record(struct sampler_file *file, uint32_t type, uint16_t misc);
 void sampler_file_put(struct sampler_file *file, const void *bytes, size_t size);
 void sampler_file_u32(struct sampler_file *file, uint32_t value);

@@ -13,7 +13,7 @@
 #include "base/cursor.h"
 #include "count/sampler_file.h"
 
-/* As perf itself writes it (libperf, struct perf_record_header_build_id). */
+/* Of a record that perf itself writes (tools/lib/perf of Linux). */
 #define HEADER_BUILD_ID	  67
 #define BUILD_ID_HAS_SIZE (1u << 15) /* of header.misc */
 #define BUILD_ID_BYTES	  20

@@ -4,7 +4,7 @@
 
 #include "analyze/figures/incomplete_beta.h"
 
-#define BISECTIONS 60 /* of an interval as long as its lower end: all digits of a double */
+#define STEPS_MOST 100 /* ten are usual */
 
 double student_t_upper(double t, double degrees)
 {
@@ -16,19 +16,26 @@ double student_t_upper(double t, double degrees)
 	return t < 0 ? 1 - beyond / 2 : beyond / 2;
 }
 
+static double density(double t, double degrees)
+{
+	int sign; /* of gamma functions: positive here */
+	double front = exp(lgamma_r((degrees + 1) / 2, &sign) - lgamma_r(degrees / 2, &sign)) /
+		       sqrt(degrees * M_PI);
+	return front * exp(-(degrees + 1) / 2 * log1p(t * t / degrees));
+}
+
+/* Newton's method: the tail is convex above 0, so from a t that is too low it rises to the one that
+ * is sought and never passes it. */
 double student_t_quantile(double tail, double degrees)
 {
-	double low = 0, high = 1;
-	while (student_t_upper(high, degrees) > tail) {
-		low = high;
-		high *= 2;
+	double t = 0;
+	for (double next = 1; student_t_upper(next, degrees) > tail; next *= 2)
+		t = next;
+	for (int i = 0; i < STEPS_MOST; i++) {
+		double step = (student_t_upper(t, degrees) - tail) / density(t, degrees);
+		t += step;
+		if (fabs(step) <= 1e-15 * t)
+			break;
 	}
-	for (int i = 0; i < BISECTIONS; i++) {
-		double middle = low + (high - low) / 2;
-		if (student_t_upper(middle, degrees) > tail)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low + (high - low) / 2;
+	return t;
 }

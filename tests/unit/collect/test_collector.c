@@ -271,6 +271,26 @@ static void samples_of_a_member_bring_what_its_leader_has_counted(void **state)
 	recording_end(&r);
 }
 
+/* A clock's sample has its weight at once, by its period, also where another event leads. */
+static void a_clock_that_does_not_lead_weighs_its_period(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "{cycles,cpu-clock:S}");
+	r.options.frequency_hz = 0;
+	r.options.period = 1000003;
+	recording_start(&r);
+	exec(&r, SHELL, "shell");
+	set(&r, "cycles", 3000000, 1000);
+	sample(&r, "cpu-clock:S", SHELL, 0x1000, 1);
+	recording_finish(&r);
+	assert_int_equal(recording_cells(&r, "cpu-clock:S", "shell", NULL).samples, 1);
+	uint64_t weight = recording_cells(&r, "cpu-clock:S", "shell", NULL).estimate;
+	assert_true(weight >= 1000003 && weight <= 1500004); /* half of one for the start */
+	assert_int_equal(recording_cells(&r, "cycles", "shell", NULL).estimate, 3000000);
+	recording_end(&r);
+}
+
 static void put_lost(struct recording *r, struct made_up_event *event, uint64_t lost)
 {
 	perf_record_begin(&r->put, PERF_RECORD_LOST, 0);
@@ -569,6 +589,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_that_hides_its_addresses_has_none),
 		cmocka_unit_test(samples_of_a_leader_bring_what_its_group_has_counted),
 		cmocka_unit_test(samples_of_a_member_bring_what_its_leader_has_counted),
+		cmocka_unit_test(a_clock_that_does_not_lead_weighs_its_period),
 		cmocka_unit_test(what_was_lost_is_in_the_bill),
 		cmocka_unit_test(an_older_kernel_tells_of_losses_by_records_alone),
 		cmocka_unit_test(records_go_on_where_the_ring_begins_anew),

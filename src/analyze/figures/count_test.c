@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "analyze/figures/incomplete_beta.h"
+#include "base/incomplete_beta.h"
 
 #define FEW 1000 /* counts up to that take the binomial; beyond, both agree to 1 % of p */
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/figures/difference.h"
-#include "analyze/figures/student_t.h"
+#include "base/student_t.h"
 #include "analyze/runs/signed_rank.h"
 #include "base/error.h"
 

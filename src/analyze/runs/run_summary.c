@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/figures/student_t.h"
+#include "base/student_t.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/figures/student_t.h"
+#include "base/student_t.h"
 #include "analyze/runs/run_comparison.h"
 #include "analyze/runs/run_order.h"
 #include "base/count_of.h"

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "analyze/figures/student_t.h"
+#include "base/student_t.h"
 #include "base/count_of.h"
 
 static void assert_near(const char *what, double value, double wanted, double tolerance)

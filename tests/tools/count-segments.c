@@ -4,7 +4,8 @@
  *
  *	loops        regions of 1,000 to 20,000,000 instructions, within 2 %, 0.2 %, 0.01 %
  *	live         reads in user space agree with read(2)
- *	turns RUNS   ten events on seven counters: how often the interval holds the truth
+ *	turns RUNS PARTS   ten events on seven counters: how often the interval holds the truth,
+ *		     of RUNS loads of about 600,000 instructions times PARTS
  *	stall        cycles per instruction of a loop that waits for the kernel
  *
  * Prints a line a check; ends with 1 when one failed.
@@ -172,7 +173,7 @@ static uint64_t run_load(int turns)
 	return instructions;
 }
 
-static void check_turns(int runs)
+static void check_turns(int runs, int parts)
 {
 	char events[512] = "";
 	for (int i = 0; i < 10; i++)
@@ -183,7 +184,7 @@ static void check_turns(int runs)
 	for (int run = 0; run < runs; run++) {
 		struct culprit_value values[10];
 		culprit_counters_start(counters);
-		double truth = (double)run_load(150);
+		double truth = (double)run_load(parts);
 		culprit_counters_stop(counters);
 		culprit_counters_values(counters, values, 10);
 		/* one event of each group: those of a group are wrong together */
@@ -244,8 +245,8 @@ int main(int argc, char **argv)
 		check_live();
 	else if (argc >= 2 && strcmp(argv[1], "stall") == 0)
 		check_stall();
-	else if (argc == 3 && strcmp(argv[1], "turns") == 0)
-		check_turns(atoi(argv[2]));
+	else if (argc == 4 && strcmp(argv[1], "turns") == 0)
+		check_turns(atoi(argv[2]), atoi(argv[3]));
 	else
 		return 2;
 	return failures ? 1 : 0;

@@ -42,7 +42,7 @@ struct count_options {
 	bool user_only;
 	bool pinned;
 	bool never_multiplex; /* -EBUSY with the event that does not fit beside the others */
-	bool live;	      /* map the counters, so that count_set_read_live() can read them */
+	bool live;	      /* map the counters, so that count_set_moments() reads them in user space (moment.h) */
 };
 
 /* Why an event has no count on a target. */
@@ -76,6 +76,9 @@ size_t count_set_targets(const struct count_set *set);
 size_t count_set_events(const struct count_set *set);
 /* Which events are counted at the same times: the number of the group of event `event`. */
 size_t count_set_group(const struct count_set *set, size_t event);
+/* What the kernel does is left out of the event although it was asked for: there was no right to
+ * count it. */
+bool count_set_is_user_only(const struct count_set *set, size_t event);
 
 /* Starts and stops counting on all targets. 0 or a negative errno value. */
 int count_set_enable(struct count_set *set);
@@ -86,5 +89,7 @@ int count_set_reset(struct count_set *set); /* counts, not times */
  * group. 0 or the negative errno value of a read that failed. */
 int count_set_read(struct count_set *set, size_t target, struct count_reading *readings);
 /* Sum over targets: counts and times; state COUNT_OPEN when any target has it, else that of the
- * first. */
-int count_set_read_all(struct count_set *set, struct count_reading *readings);
+ * first. `scratch` has room for a reading of each event. Scaling the sum weighs targets by their
+ * counts: one that was on the PMU for a smaller part of its time should be scaled by itself. */
+int count_set_read_all(struct count_set *set, struct count_reading *readings,
+		       struct count_reading *scratch);

@@ -15,8 +15,10 @@ static bool pfm_ready(void)
 	return pfm_initialize() == PFM_SUCCESS;
 }
 
-static int encode(const char *name, struct event_encoding *encoding, struct error *err)
+static int encode(const void *names, const char *name, struct event_encoding *encoding,
+		  struct error *err)
 {
+	(void)names; /* libpfm4's are those of the process */
 	struct perf_event_attr attr;
 	pfm_perf_encode_arg_t arg = { .attr = &attr, .size = sizeof(arg), .idx = -1 };
 	memset(&attr, 0, sizeof(attr));
@@ -120,10 +122,11 @@ static int visit_name(void *context, const struct pfm_description *description)
 	return names->visit(names->context, description->name);
 }
 
-static int each_name(event_name_visit visit, void *context)
+static int each_name(const void *names, event_name_visit visit, void *context)
 {
-	struct names names = { visit, context };
-	return pfm_event_list(false, visit_name, &names);
+	(void)names;
+	struct names visited = { visit, context };
+	return pfm_event_list(false, visit_name, &visited);
 }
 
 const struct event_namer pfm_names = { .encode = encode, .each = each_name };

@@ -83,7 +83,7 @@ int event_lookup_by_namer(const struct event_parser *parser, const char *name,
 			  struct written_event *written, struct error *err)
 {
 	struct event_encoding encoding;
-	int status = parser->namer->encode(name, &encoding, err);
+	int status = parser->namer->encode(parser->namer->names, name, &encoding, err);
 	if (status)
 		return status;
 	struct event *event = &written->event;
@@ -130,7 +130,7 @@ static void suggest(const struct event_parser *parser, const char *name,
 		for (size_t i = 0; i < pmu->event_count; i++)
 			suggestion_offer(suggestion, pmu->events[i].name);
 	if (parser->namer)
-		parser->namer->each(offer, suggestion);
+		parser->namer->each(parser->namer->names, offer, suggestion);
 }
 
 int event_lookup_failed(const struct event_parser *parser, const struct written_event *written,

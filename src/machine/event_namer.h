@@ -23,8 +23,10 @@ typedef int (*event_name_visit)(void *context, const char *name);
 
 struct event_namer {
 	/* 0; -ENOENT when the name is not known; -EINVAL, when it is used wrongly, and -ENOMEM
-	   with the reason in *err. */
-	int (*encode)(const char *name, struct event_encoding *encoding, struct error *err);
+	   with the reason in *err. `names` is the namer's own. */
+	int (*encode)(const void *names, const char *name, struct event_encoding *encoding,
+		      struct error *err);
 	/* Calls `visit` for every name that this machine has. 0 or what a visit ended with. */
-	int (*each)(event_name_visit visit, void *context);
+	int (*each)(const void *names, event_name_visit visit, void *context);
+	const void *names; /* what the functions are given */
 };

@@ -1,0 +1,59 @@
+/*
+ * count_set_private - what a set of counters consists of. Internal to count_set*.c and moment.c.
+ */
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include "count/count_set.h"
+#include "machine/event.h"
+
+/* One event on one target. */
+struct count_slot {
+	int fd; /* -1: not open, see state */
+	enum count_state state;
+	int code;
+	struct perf_event_mmap_page *page; /* NULL: not mapped */
+};
+
+/* Events that are on the PMU at the same times: members[first, first + size). */
+struct count_group {
+	size_t first, size;
+	bool live; /* all of its events are mapped */
+};
+
+struct count_plan {
+	struct count_group *groups;
+	size_t group_count;
+	size_t *members;  /* numbers of events, group after group */
+	size_t *group_of; /* of each event */
+};
+
+struct count_set {
+	const struct count_kernel *kernel;
+	const struct event_list *events;
+	struct perf_event_attr *attrs; /* of each event, as it is opened */
+	size_t target_count;
+	struct count_target *targets;
+	struct count_slot *slots; /* [target][event] */
+	struct count_plan plan;
+	size_t page_bytes;
+};
+
+static inline struct count_slot *count_slot_of(const struct count_set *set, size_t target,
+					       size_t event)
+{
+	return &set->slots[target * set->events->count + event];
+}
+
+/* What read(2) of a group returns: PERF_FORMAT_GROUP with both times. */
+struct group_reading {
+	uint64_t size, enabled_ns, running_ns;
+	uint64_t counts[EVENT_GROUP_LIMIT];
+};
+
+/* Reads what is open of the group on the target; *opened: how many counts there are. 0; -ENODATA
+ * when the kernel has nothing to say, as of a pinned group that found no counters; or a negative
+ * errno value. */
+int count_group_read(const struct count_set *set, size_t target, const struct count_group *group,
+		     struct group_reading *reading);

@@ -1,0 +1,196 @@
+/* Measuring with counters that are open: nothing here allocates. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "count/count_set.h"
+#include "count/counter_private.h"
+
+/* Wall time between the moments that is longer than the time between them that the thread ran: it
+ * was switched out. Below this it may be what the clocks differ by. */
+#define SWITCHED_OUT_NS 1000
+
+/* The moments of one target that is not this thread. */
+static int read_target(struct culprit_counters *counters, size_t target,
+		       struct count_moment *moments)
+{
+	int status = count_set_read(counters->set, target, counters->readings);
+	for (size_t i = 0; i < counters->events.count; i++) {
+		const struct count_reading *reading = &counters->readings[i];
+		moments[i] = (struct count_moment){
+			.count = reading->count,
+			.enabled_ns = reading->enabled_ns,
+			.running_ns = reading->running_ns,
+			.known = status == 0 && reading->state == COUNT_OPEN,
+		};
+	}
+	return status;
+}
+
+static int take(struct culprit_counters *counters, struct count_moment *moments)
+{
+	if (counters->own_thread)
+		return count_set_moments(counters->set, moments);
+	int result = 0;
+	for (size_t t = 0; t < counters->targets; t++) {
+		int status = read_target(counters, t, moments + t * counters->events.count);
+		if (status)
+			result = status;
+	}
+	return result;
+}
+
+static bool knows_interruptions(const struct culprit_counters *counters)
+{
+	return counters->events.count && count_set_is_live(counters->set, 0);
+}
+
+int counters_take_begin(struct culprit_counters *counters, struct count_moment *moments)
+{
+	int status = take(counters, moments);
+	bool by_clock = counters->own_thread && !knows_interruptions(counters);
+	counters->begin_ns = by_clock ? clock_monotonic_ns() : 0;
+	return status;
+}
+
+int counters_take_end(struct culprit_counters *counters, struct count_moment *moments)
+{
+	counters->end_ns = counters->begin_ns ? clock_monotonic_ns() : 0;
+	return take(counters, moments);
+}
+
+int culprit_counters_start(struct culprit_counters *counters)
+{
+	counters->started = true;
+	counters->stopped = false;
+	return counters_take_begin(counters, counters->begin);
+}
+
+int culprit_counters_stop(struct culprit_counters *counters)
+{
+	if (!counters->started)
+		return -EINVAL;
+	counters->stopped = true;
+	return counters_take_end(counters, counters->end);
+}
+
+/* On machines with several core types: how long the same event ran on cores of other types. */
+static uint64_t elsewhere_ns(const struct culprit_counters *counters,
+			     const struct count_moment *begin, const struct count_moment *end,
+			     size_t index)
+{
+	const struct event *event = &counters->events.events[index];
+	uint64_t sum = 0;
+	for (size_t i = 0; event->core_type && i < counters->events.count; i++) {
+		const struct event *other = &counters->events.events[i];
+		if (i != index && other->core_type && strcmp(other->name, event->name) == 0 &&
+		    strcmp(other->core_type, event->core_type) != 0)
+			sum += end[i].running_ns - begin[i].running_ns;
+	}
+	return sum;
+}
+
+static void difference_on_target(const struct culprit_counters *counters, size_t target,
+				 size_t index, struct culprit_value *value)
+{
+	const struct count_moment *begin = counters->begin + target * counters->events.count;
+	const struct count_moment *ends = counters->end + target * counters->events.count;
+	const struct count_cost *cost = counters->calibrated ? &counters->costs[index] : NULL;
+	struct count_moment end = ends[index];
+	uint64_t elsewhere = elsewhere_ns(counters, begin, ends, index);
+	uint64_t idle = end.enabled_ns - begin[index].enabled_ns -
+			(end.running_ns - begin[index].running_ns);
+	/* time on other cores is no time that was to be counted here */
+	end.enabled_ns -= elsewhere < idle ? elsewhere : idle;
+	count_difference(&begin[index], &end, cost, counters->events.events[index].scale, value);
+	if (elsewhere)
+		value->flags |= CULPRIT_MIGRATED;
+}
+
+static void add_value(struct culprit_value *sum, const struct culprit_value *part)
+{
+	if (part->flags & CULPRIT_ABSENT && part->enabled_ns == 0)
+		return; /* it did not run meanwhile */
+	if (sum->flags & CULPRIT_ABSENT && sum->enabled_ns == 0) {
+		*sum = *part;
+		return;
+	}
+	sum->value += part->value;
+	sum->low += part->low;
+	sum->high += part->high;
+	sum->count += part->count;
+	sum->enabled_ns += part->enabled_ns;
+	sum->running_ns += part->running_ns;
+	sum->flags |= part->flags;
+}
+
+/* Switched out, as far as the clock tells: wall time passed that no event was enabled in. */
+static uint32_t interruption(const struct culprit_counters *counters,
+			     const struct culprit_value *value)
+{
+	uint64_t wall = counters->end_ns - counters->begin_ns;
+	if (!counters->begin_ns || value->flags & CULPRIT_ABSENT || !value->enabled_ns)
+		return 0;
+	return wall > value->enabled_ns && wall - value->enabled_ns > SWITCHED_OUT_NS
+		       ? CULPRIT_INTERRUPTED
+		       : 0;
+}
+
+int culprit_counters_values(struct culprit_counters *counters, struct culprit_value *values,
+			    size_t count)
+{
+	if (!counters->started)
+		return -EINVAL;
+	int status = 0;
+	if (!counters->stopped)
+		status = counters_take_end(counters, counters->end);
+	for (size_t i = 0; i < count && i < counters->events.count; i++) {
+		const struct counted *counted = &counters->counted[i];
+		difference_on_target(counters, 0, i, &values[i]);
+		for (size_t t = 1; t < counters->targets; t++) {
+			struct culprit_value part;
+			difference_on_target(counters, t, i, &part);
+			add_value(&values[i], &part);
+		}
+		values[i].flags |= interruption(counters, &values[i]);
+		if (counted->substitute)
+			values[i].flags |= CULPRIT_SUBSTITUTE;
+	}
+	return status;
+}
+
+size_t culprit_counters_count(const struct culprit_counters *counters)
+{
+	return counters->events.count;
+}
+
+int culprit_counters_event(const struct culprit_counters *counters, size_t index,
+			   struct culprit_event *event)
+{
+	if (index >= counters->events.count)
+		return -EINVAL;
+	const struct counted *counted = &counters->counted[index];
+	*event = (struct culprit_event){
+		.name = counted->name,
+		.counted = counted->counted,
+		.unit = counters->events.events[index].unit,
+		.core_type = counters->events.events[index].core_type,
+		.why = counted->why,
+		.group = (unsigned)count_set_group(counters->set, index),
+		.user_space = counters->own_thread && count_set_is_live(counters->set, index),
+	};
+	return 0;
+}
+
+int culprit_counters_cost(const struct culprit_counters *counters, size_t index, double *median,
+			  double *spread)
+{
+	if (index >= counters->events.count)
+		return -EINVAL;
+	if (!counters->calibrated || !counters->costs[index].known)
+		return -ENODATA;
+	*median = counters->costs[index].median * counters->events.events[index].scale;
+	*spread = counters->costs[index].spread * counters->events.events[index].scale;
+	return 0;
+}

@@ -1,0 +1,334 @@
+/* Setting counters up: everything that allocates, and that can go wrong for good. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "base/small_file.h"
+#include "count/cost.h"
+#include "count/count_set.h"
+#include "count/counter_private.h"
+#include "count/definitions.h"
+#include "count/kernel.h"
+#include "count/refusal.h"
+#include "machine/event_names.h"
+#include "machine/machine_root.h"
+
+#define DEFINITIONS_BYTES (1 << 20)
+
+struct targets {
+	struct count_target *all;
+	size_t count, capacity;
+};
+
+static void release_targets(struct targets *targets)
+{
+	free(targets->all);
+}
+
+static int add_target(struct targets *targets, pid_t pid, int cpu)
+{
+	if (array_reserve(&targets->all, &targets->capacity, targets->count,
+			  sizeof(*targets->all)))
+		return -ENOMEM;
+	targets->all[targets->count++] = (struct count_target){ pid, cpu };
+	return 0;
+}
+
+static int add_threads(struct targets *targets, int pid, struct error *err)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *folder = opendir(path);
+	if (!folder)
+		return error_set(err, errno == ENOENT ? -ESRCH : -errno,
+				 errno == ENOENT ? "there is no process %d"
+						 : "cannot list the threads of process %d",
+				 pid);
+	int status = 0;
+	for (struct dirent *entry; !status && (entry = readdir(folder));) {
+		uint64_t tid;
+		if (number_parse_u64(entry->d_name, &tid) && tid <= INT32_MAX)
+			status = add_target(targets, (pid_t)tid, -1);
+	}
+	closedir(folder);
+	return status ? error_set(err, status, "out of memory while opening counters") : 0;
+}
+
+static int find_targets(const struct culprit_options *options, struct targets *targets,
+			struct error *err)
+{
+	int status = 0;
+	switch (options->subject) {
+	case CULPRIT_THIS_THREAD:
+		status = add_target(targets, 0, -1);
+		break;
+	case CULPRIT_THIS_PROCESS:
+		return add_threads(targets, (int)getpid(), err);
+	case CULPRIT_PROCESS:
+	case CULPRIT_THREAD:
+		if (options->id <= 0)
+			return error_set(err, -EINVAL, "%d is no process", options->id);
+		if (options->subject == CULPRIT_PROCESS)
+			return add_threads(targets, options->id, err);
+		status = add_target(targets, options->id, -1);
+		break;
+	case CULPRIT_CPU:
+		if (options->id < 0)
+			return error_set(err, -EINVAL, "%d is no CPU", options->id);
+		status = add_target(targets, -1, options->id);
+		break;
+	default:
+		return error_set(err, -EINVAL, "%d is none of enum culprit_subject",
+				 (int)options->subject);
+	}
+	return status ? error_set(err, status, "out of memory while opening counters") : 0;
+}
+
+static int read_definitions(struct culprit_counters *counters, const char *path,
+			    const struct event_namer *names, struct error *err)
+{
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	int status = small_file_read(path, DEFINITIONS_BYTES, &text);
+	if (status)
+		return error_set(err, status, "cannot read definitions '%s': %s", path,
+				 strerror(-status));
+	return definitions_parse((const char *)text.data, text.size, path, &counters->pmus, names,
+				 &counters->definitions, err);
+}
+
+static int read_events(struct culprit_counters *counters, const char *events,
+		       const struct culprit_options *options, struct error *err)
+{
+	struct machine_root root;
+	int status = machine_root_open("/", &root, err);
+	if (status)
+		return status;
+	/* Without /sys/bus/event_source the kernel's own events remain. */
+	pmu_list_read(&root, &counters->pmus, NULL);
+	machine_root_close(&root);
+	const struct event_namer *namer = (const struct event_namer *)options->names;
+	if (options->definitions) {
+		status = read_definitions(counters, options->definitions, namer, err);
+		if (status)
+			return status;
+		namer = definitions_namer(counters->definitions);
+	}
+	return event_list_parse(&counters->events, &counters->pmus, namer, events, err);
+}
+
+/* Whether task-clock is better than nothing for the event: it counts this thread's cycles. */
+static bool has_substitute(const struct event *event)
+{
+	return event->kind == EVENT_HARDWARE && event->cycles != EVENT_NO_CYCLES;
+}
+
+static void substitute(struct event *event)
+{
+	const struct event_name *clock = software_name_find("task-clock");
+	event->attr.type = PERF_TYPE_SOFTWARE;
+	event->attr.config = clock->config;
+	event->kind = EVENT_SOFTWARE;
+	event->cycles = clock->cycles;
+	event->clock = true;
+	event->unit = clock->unit;
+	event->pmu = "software";
+	event->core_type = NULL;
+	event->has_cpus = false;
+}
+
+static int opens(const struct event *event, const struct count_kernel *kernel,
+		 const struct count_target *target, unsigned flags)
+{
+	struct perf_event_attr attr = event->attr;
+	attr.sample_period = 0;
+	attr.freq = 0;
+	for (int user = !!(flags & CULPRIT_USER_ONLY); user < 2; user++) {
+		if (user && !attr.exclude_user)
+			attr.exclude_kernel = attr.exclude_hv = 1;
+		int fd = kernel->open(&attr, target->pid, target->cpu, -1, 0);
+		if (fd >= 0)
+			kernel->close(fd);
+		if (fd >= 0 || (fd != -EACCES && fd != -EPERM))
+			return fd < 0 ? fd : 0;
+	}
+	return -EACCES;
+}
+
+/* What cannot be counted gets its reason, and a substitute where there is one. */
+static int settle_event(struct culprit_counters *counters, const struct count_kernel *kernel,
+			const struct targets *targets, const struct culprit_options *options,
+			size_t index, struct error *err)
+{
+	struct event *event = &counters->events.events[index];
+	struct counted *counted = &counters->counted[index];
+	*counted = (struct counted){ .name = event->name, .counted = event->name };
+	int code = opens(event, kernel, &targets->all[0], options->flags);
+	if (code == 0)
+		return 0;
+	char why[256];
+	refusal_explain(event, &counters->pmus, code, why, sizeof(why));
+	if (code == -ESRCH || code == -EMFILE || code == -ENFILE || code == -ENOMEM ||
+	    options->flags & CULPRIT_STRICT)
+		return error_set(err, code, "cannot count '%s': %s", event->name, why);
+	counted->why = arena_copy_text(&counters->arena, why, strlen(why));
+	if (!counted->why)
+		return error_set(err, -ENOMEM, "out of memory while opening counters");
+	struct event clock = *event;
+	substitute(&clock);
+	counted->substitute = has_substitute(event) && options->subject != CULPRIT_CPU &&
+			      opens(&clock, kernel, &targets->all[0], options->flags) == 0;
+	counted->counted = counted->substitute ? "task-clock" : NULL;
+	if (counted->substitute)
+		*event = clock;
+	return 0;
+}
+
+static int settle_events(struct culprit_counters *counters, const struct count_kernel *kernel,
+			 const struct targets *targets, const struct culprit_options *options,
+			 struct error *err)
+{
+	size_t absent = 0;
+	for (size_t i = 0; i < counters->events.count; i++) {
+		int status = settle_event(counters, kernel, targets, options, i, err);
+		if (status)
+			return status;
+		absent += !counters->counted[i].counted;
+	}
+	if (absent && absent == counters->events.count)
+		return error_set(err, -ENOENT, "cannot count '%s': %s", counters->counted[0].name,
+				 counters->counted[0].why);
+	return 0;
+}
+
+static enum count_inherit inherit_of(const struct culprit_options *options)
+{
+	if (options->subject != CULPRIT_PROCESS && options->subject != CULPRIT_THIS_PROCESS)
+		return COUNT_ALONE;
+	return options->flags & CULPRIT_CHILDREN ? COUNT_CHILDREN : COUNT_THREADS;
+}
+
+static int open_set(struct culprit_counters *counters, const struct count_kernel *kernel,
+		    const struct targets *targets, const struct culprit_options *options,
+		    struct error *err)
+{
+	struct count_options how = {
+		.targets = targets->all,
+		.target_count = targets->count,
+		.inherit = inherit_of(options),
+		.user_only = options->flags & CULPRIT_USER_ONLY,
+		.pinned = options->flags & CULPRIT_PINNED,
+		.never_multiplex = options->flags & CULPRIT_NEVER_MULTIPLEX,
+		.live = options->subject == CULPRIT_THIS_THREAD &&
+			!(options->flags & CULPRIT_ALWAYS_READ),
+	};
+	return count_set_open(&counters->events, &counters->pmus, &how, kernel, &counters->set,
+			      err);
+}
+
+static int make_room(struct culprit_counters *counters, struct error *err)
+{
+	size_t events = counters->events.count, all;
+	if (__builtin_mul_overflow(events, counters->targets, &all))
+		return error_set(err, -ENOMEM, "out of memory while opening counters");
+	counters->begin = calloc(all + 1, sizeof(*counters->begin));
+	counters->end = calloc(all + 1, sizeof(*counters->end));
+	counters->readings = calloc(events + 1, sizeof(*counters->readings));
+	counters->costs = calloc(events + 1, sizeof(*counters->costs));
+	if (!counters->begin || !counters->end || !counters->readings || !counters->costs)
+		return error_set(err, -ENOMEM, "out of memory while opening counters");
+	return 0;
+}
+
+static void begin_nothing(void *context, struct count_moment *moments)
+{
+	counters_take_begin(context, moments);
+}
+
+static void end_nothing(void *context, struct count_moment *moments)
+{
+	counters_take_end(context, moments);
+}
+
+static int set_up(struct culprit_counters *counters, const char *events,
+		  const struct culprit_options *options, const struct count_kernel *kernel,
+		  struct error *err)
+{
+	CLEANUP(release_targets) struct targets targets = { 0 };
+	int status = find_targets(options, &targets, err);
+	if (status == 0)
+		status = read_events(counters, events, options, err);
+	if (status)
+		return status;
+	counters->own_thread = options->subject == CULPRIT_THIS_THREAD;
+	counters->targets = targets.count;
+	counters->counted = calloc(counters->events.count + 1, sizeof(*counters->counted));
+	if (!counters->counted)
+		return error_set(err, -ENOMEM, "out of memory while opening counters");
+	status = settle_events(counters, kernel, &targets, options, err);
+	if (status == 0)
+		status = open_set(counters, kernel, &targets, options, err);
+	if (status == 0)
+		status = make_room(counters, err);
+	if (status || !counters->own_thread || options->flags & CULPRIT_NOT_CALIBRATED)
+		return status;
+	counters->calibrated = true;
+	struct cost_subject subject = {
+		.begin = begin_nothing,
+		.end = end_nothing,
+		.context = counters,
+		.events = counters->events.count,
+	};
+	status = count_cost_measure(&subject, counters->costs);
+	return status ? error_set(err, status, "out of memory while opening counters") : 0;
+}
+
+int counters_open(const char *events, const struct culprit_options *options,
+		  const struct count_kernel *kernel, struct culprit_counters **out,
+		  struct culprit_error *error)
+{
+	static const struct culprit_options usual = { .subject = CULPRIT_THIS_THREAD };
+	struct error err = { 0 };
+	struct culprit_counters *counters = calloc(1, sizeof(*counters));
+	int status = counters ? set_up(counters, events, options ? options : &usual, kernel, &err)
+			      : error_set(&err, -ENOMEM, "out of memory while opening counters");
+	if (status) {
+		culprit_counters_close(counters);
+		if (error) {
+			error->code = status;
+			snprintf(error->text, sizeof(error->text), "%s", err.text);
+		}
+		return status;
+	}
+	*out = counters;
+	return 0;
+}
+
+int culprit_counters_open(const char *events, const struct culprit_options *options,
+			  struct culprit_counters **counters, struct culprit_error *error)
+{
+	return counters_open(events, options, &count_kernel_real, counters, error);
+}
+
+void culprit_counters_close(struct culprit_counters *counters)
+{
+	if (!counters)
+		return;
+	count_set_close(counters->set);
+	free(counters->begin);
+	free(counters->end);
+	free(counters->readings);
+	free(counters->costs);
+	free(counters->counted);
+	event_list_release(&counters->events);
+	definitions_free(counters->definitions);
+	pmu_list_release(&counters->pmus);
+	arena_release(&counters->arena);
+	free(counters);
+}

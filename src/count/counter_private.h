@@ -1,0 +1,55 @@
+/*
+ * counter_private - what struct culprit_counters consists of, for the files that implement
+ * culprit/counter.h.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "count/moment.h"
+#include "culprit/counter.h"
+#include "machine/event.h"
+#include "machine/pmu.h"
+
+struct count_kernel;
+struct count_set;
+struct definitions;
+
+/* What is counted for an event, and why not it. */
+struct counted {
+	const char *name;    /* as written */
+	const char *counted; /* NULL: nothing */
+	const char *why;     /* NULL: it is counted as written */
+	bool substitute;
+};
+
+struct culprit_counters {
+	struct arena arena;
+	struct pmu_list pmus;
+	struct definitions *definitions;
+	struct event_list events; /* as they are opened: substitutes in their places */
+	struct counted *counted;
+	struct count_set *set;
+	size_t targets;
+	struct count_moment *begin, *end; /* [target][event] */
+	struct count_reading *readings;	  /* of one target */
+	struct count_cost *costs;
+	bool own_thread; /* of CULPRIT_THIS_THREAD: moments, not readings */
+	bool calibrated;
+	bool started, stopped;
+	uint64_t begin_ns, end_ns; /* wall clock, where events are not read in user space */
+};
+
+/* Take the moments of all targets at the begin and at the end of a measurement. The clock
+ * is read inside of the moments, so that wall time is never the longer one by what a call takes. 0
+ * or a negative errno value. */
+int counters_take_begin(struct culprit_counters *counters, struct count_moment *moments);
+int counters_take_end(struct culprit_counters *counters, struct count_moment *moments);
+
+/* culprit_counters_open() on another kernel than the real one: for tests. */
+int counters_open(const char *events, const struct culprit_options *options,
+		  const struct count_kernel *kernel, struct culprit_counters **counters,
+		  struct culprit_error *error);

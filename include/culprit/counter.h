@@ -174,11 +174,11 @@ CULPRIT_API int culprit_metric_open(const struct culprit_counters *counters, con
 CULPRIT_API void culprit_metric_close(struct culprit_metric *metric);
 /*
  * Computes the metric from culprit_counters_values(). The interval follows from those of the events
- * by first-order error propagation, events of one group taken as independent: it is the wider
- * one. flags: all of those of the events. *result has no count and no times; it is absent when
+ * by first-order error propagation, the events' errors taken as independent. flags: all of those of
+ * the events. *result has no count and no times; it is absent when
  * an event is, or when something is divided by 0.
  */
-CULPRIT_API void culprit_metric_value(const struct culprit_metric *metric,
+CULPRIT_API void culprit_metric_value(struct culprit_metric *metric,
 				      const struct culprit_value *values, double units,
 				      struct culprit_value *result);
 

@@ -104,10 +104,10 @@ static int read_definitions(struct culprit_counters *counters, const char *path,
 }
 
 static int read_events(struct culprit_counters *counters, const char *events,
-		       const struct culprit_options *options, struct error *err)
+		       const struct culprit_options *options, const char *path, struct error *err)
 {
 	struct machine_root root;
-	int status = machine_root_open("/", &root, err);
+	int status = machine_root_open(path, &root, err);
 	if (status)
 		return status;
 	/* Without /sys/bus/event_source the kernel's own events remain. */
@@ -257,13 +257,13 @@ static void end_nothing(void *context, struct count_moment *moments)
 }
 
 static int set_up(struct culprit_counters *counters, const char *events,
-		  const struct culprit_options *options, const struct count_kernel *kernel,
+		  const struct culprit_options *options, const struct count_world *world,
 		  struct error *err)
 {
 	CLEANUP(release_targets) struct targets targets = { 0 };
 	int status = find_targets(options, &targets, err);
 	if (status == 0)
-		status = read_events(counters, events, options, err);
+		status = read_events(counters, events, options, world->root, err);
 	if (status)
 		return status;
 	counters->own_thread = options->subject == CULPRIT_THIS_THREAD;
@@ -271,9 +271,9 @@ static int set_up(struct culprit_counters *counters, const char *events,
 	counters->counted = calloc(counters->events.count + 1, sizeof(*counters->counted));
 	if (!counters->counted)
 		return error_set(err, -ENOMEM, "out of memory while opening counters");
-	status = settle_events(counters, kernel, &targets, options, err);
+	status = settle_events(counters, world->kernel, &targets, options, err);
 	if (status == 0)
-		status = open_set(counters, kernel, &targets, options, err);
+		status = open_set(counters, world->kernel, &targets, options, err);
 	if (status == 0)
 		status = make_room(counters, err);
 	if (status || !counters->own_thread || options->flags & CULPRIT_NOT_CALIBRATED)
@@ -290,13 +290,13 @@ static int set_up(struct culprit_counters *counters, const char *events,
 }
 
 int counters_open(const char *events, const struct culprit_options *options,
-		  const struct count_kernel *kernel, struct culprit_counters **out,
+		  const struct count_world *world, struct culprit_counters **out,
 		  struct culprit_error *error)
 {
 	static const struct culprit_options usual = { .subject = CULPRIT_THIS_THREAD };
 	struct error err = { 0 };
 	struct culprit_counters *counters = calloc(1, sizeof(*counters));
-	int status = counters ? set_up(counters, events, options ? options : &usual, kernel, &err)
+	int status = counters ? set_up(counters, events, options ? options : &usual, world, &err)
 			      : error_set(&err, -ENOMEM, "out of memory while opening counters");
 	if (status) {
 		culprit_counters_close(counters);
@@ -313,7 +313,7 @@ int counters_open(const char *events, const struct culprit_options *options,
 int culprit_counters_open(const char *events, const struct culprit_options *options,
 			  struct culprit_counters **counters, struct culprit_error *error)
 {
-	return counters_open(events, options, &count_kernel_real, counters, error);
+	return counters_open(events, options, &count_world_real, counters, error);
 }
 
 void culprit_counters_close(struct culprit_counters *counters)

@@ -14,8 +14,8 @@
 #include "machine/event.h"
 #include "machine/pmu.h"
 
-struct count_kernel;
 struct count_set;
+struct count_world;
 struct definitions;
 
 /* What is counted for an event, and why not it. */
@@ -49,7 +49,7 @@ struct culprit_counters {
 int counters_take_begin(struct culprit_counters *counters, struct count_moment *moments);
 int counters_take_end(struct culprit_counters *counters, struct count_moment *moments);
 
-/* culprit_counters_open() on another kernel than the real one: for tests. */
+/* culprit_counters_open() in another world than the real one: for tests. */
 int counters_open(const char *events, const struct culprit_options *options,
-		  const struct count_kernel *kernel, struct culprit_counters **counters,
+		  const struct count_world *world, struct culprit_counters **counters,
 		  struct culprit_error *error);

@@ -48,3 +48,5 @@ const struct count_kernel count_kernel_real = {
 	.unmap = real_unmap,
 	.close = real_close,
 };
+
+const struct count_world count_world_real = { .kernel = &count_kernel_real, .root = "/" };

@@ -31,3 +31,11 @@ struct count_kernel {
 };
 
 extern const struct count_kernel count_kernel_real;
+
+/* The kernel and the folder that /proc and /sys are in: of this machine, or of a test. */
+struct count_world {
+	const struct count_kernel *kernel;
+	const char *root;
+};
+
+extern const struct count_world count_world_real;

@@ -27,24 +27,11 @@ struct tick_source {
 void tick_source_find(const struct count_kernel *kernel, struct tick_source *source);
 
 /*
- * The clock at the begin and at the end of what is measured. Both instructions may be executed
- * before those that stand in front of them have ended: that of ticks_end() waits for these, so that
- * no time of the measured code is missing (LFENCE before RDTSC, Intel SDM volume 2, RDTSC; ISB,
- * Arm ARM D12.2.1).
+ * No instruction orders this one: the CPU may execute it before those in front of it have ended, or
+ * after those behind it have begun, by as many as it keeps in flight, and so do the instructions
+ * that read counters. Waiting for them costs more than reading (docs/methods.md, "Regions").
  */
-static inline uint64_t ticks_begin(const struct tick_source *source)
+static inline uint64_t ticks_read(const struct tick_source *source)
 {
-	return __builtin_expect(!source->read, 1) ? instruction_ticks() : source->read();
-}
-
-static inline uint64_t ticks_end(const struct tick_source *source)
-{
-	if (__builtin_expect(source->read != NULL, 0))
-		return source->read();
-#if defined(__x86_64__)
-	__asm__ volatile("lfence" : : : "memory");
-#elif defined(__aarch64__)
-	__asm__ volatile("isb" : : : "memory");
-#endif
-	return instruction_ticks();
+	return source->read ? source->read() : instruction_ticks();
 }

@@ -155,20 +155,6 @@ static void condense(struct region_thread *thread, size_t number)
 	free(remainder);
 }
 
-static void leave(struct region_thread *thread)
-{
-	struct culprit_regions *regions = thread->regions;
-	forget_here(regions); /* a signal handler finds no stack from here on */
-	region_lock(regions);
-	for (size_t i = 0; i < regions->count; i++)
-		condense(thread, i);
-	culprit_counters_close(thread->counters);
-	thread->counters = NULL;
-	free_stack(thread->stack, regions->event_count);
-	thread->stack = NULL;
-	region_unlock(regions);
-}
-
 static int set_here(struct culprit_regions *regions, struct region_stack *stack)
 {
 	int status = -pthread_setspecific(regions->key, stack);
@@ -182,6 +168,20 @@ static void forget_here(const struct culprit_regions *regions)
 	pthread_setspecific(regions->key, NULL);
 	if (region_here.id == regions->id)
 		region_here.id = 0;
+}
+
+static void leave(struct region_thread *thread)
+{
+	struct culprit_regions *regions = thread->regions;
+	forget_here(regions); /* a signal handler finds no stack from here on */
+	region_lock(regions);
+	for (size_t i = 0; i < regions->count; i++)
+		condense(thread, i);
+	culprit_counters_close(thread->counters);
+	thread->counters = NULL;
+	free_stack(thread->stack, regions->event_count);
+	thread->stack = NULL;
+	region_unlock(regions);
 }
 
 void region_thread_ends(void *pages)

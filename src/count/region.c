@@ -17,17 +17,33 @@ static inline void order_for_handlers(void)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-static inline struct region_stack *stack_of(const struct culprit_region *region)
+/* Whether these are the regions that the thread joined last. */
+static inline bool is_here(const struct culprit_region *region)
 {
-	if (RARELY(region_here.id != region->id))
-		return pthread_getspecific(region->key);
-	return region_here.stack;
+	return region_here.id == region->id;
+}
+
+static struct region_stack *stack_of(const struct culprit_region *region)
+{
+	return is_here(region) ? region_here.stack : pthread_getspecific(region->key);
 }
 
 static inline struct region_cells *cells_of(struct region_stack *stack,
 					    const struct culprit_region *region)
 {
 	return atomic_load_explicit(&stack->cells[region->number], memory_order_relaxed);
+}
+
+static inline uint32_t last_of(const struct region_stack *stack)
+{
+	return atomic_load_explicit(&stack->plain_last, memory_order_relaxed);
+}
+
+static inline void set_last(struct region_stack *stack, uint32_t last)
+{
+	order_for_handlers();
+	atomic_store_explicit(&stack->plain_last, last, memory_order_relaxed);
+	order_for_handlers();
 }
 
 static inline struct region_frame *frame_at(struct region_stack *stack, uint32_t at)
@@ -43,13 +59,13 @@ static void count_up(_Atomic uint64_t *field)
 
 static struct count_moment *moments_of(struct region_stack *stack, const struct region_frame *frame)
 {
-	return stack->moments + (size_t)(frame - stack->frames - 1) * stack->events;
+	return stack->moments + (size_t)(frame - stack->frames - 2) * stack->events;
 }
 
 /* With events, with another clock, too deep, or where nothing is measured. */
-static __attribute__((noinline)) void begin_in_general(struct culprit_region *region,
-						       struct region_stack *stack)
+static __attribute__((noinline)) void begin_in_general(struct culprit_region *region)
 {
+	struct region_stack *stack = stack_of(region);
 	if (!region_stack_is_live(stack)) {
 		count_up(&region->not_joined);
 		return;
@@ -73,10 +89,9 @@ static __attribute__((noinline)) void begin_in_general(struct culprit_region *re
 
 void culprit_region_begin(struct culprit_region *region)
 {
-	struct region_stack *stack = stack_of(region);
-	if (RARELY(!stack ||
-		   stack->top >= atomic_load_explicit(&stack->plain_last, memory_order_relaxed))) {
-		begin_in_general(region, stack);
+	struct region_stack *stack = region_here.stack;
+	if (RARELY(!is_here(region) || stack->top >= last_of(stack))) {
+		begin_in_general(region);
 		return;
 	}
 	uint32_t top = stack->top + (uint32_t)sizeof(struct region_frame);
@@ -99,24 +114,6 @@ static inline void pop(struct region_stack *stack, struct region_frame *frame)
 	frame[-1].inner += frame->inner + 1;
 	order_for_handlers();
 	stack->top = (uint32_t)((char *)(frame - 1) - (char *)stack);
-}
-
-/* No handler writes cells, or takes a short way, between the two. */
-static inline void begin_writing(struct region_stack *stack)
-{
-	atomic_store_explicit(&stack->plain_last, 0, memory_order_relaxed);
-	order_for_handlers();
-	atomic_store_explicit(&stack->writing, true, memory_order_relaxed);
-	order_for_handlers();
-}
-
-static inline void end_writing(struct region_stack *stack, bool plain)
-{
-	order_for_handlers();
-	atomic_store_explicit(&stack->writing, false, memory_order_relaxed);
-	order_for_handlers();
-	atomic_store_explicit(&stack->plain_last, plain ? REGION_LAST_FRAME : 0,
-			      memory_order_relaxed);
 }
 
 static inline void add_time(const struct region_stack *stack, const struct region_frame *frame,
@@ -163,18 +160,18 @@ static void end_in_general(struct region_stack *stack, struct region_frame *fram
 	if (stack->counters)
 		count_set_moments(stack->counters->set, end);
 	struct region_cells *cells = cells_of(stack, region_of(frame));
-	if (atomic_load_explicit(&stack->writing, memory_order_relaxed)) {
+	if (last_of(stack) == REGION_WRITING) {
 		count_up(&cells->omitted);
 		pop(stack, frame);
 		return;
 	}
-	begin_writing(stack);
+	set_last(stack, REGION_WRITING);
 	uint64_t sequence = region_cells_begin(cells);
 	add_time(stack, frame, ticks, cells);
 	for (size_t i = 0; i < stack->events; i++)
 		add_event(stack, i, moments_of(stack, frame), end, frame->inner, cells);
 	region_cells_end(cells, sequence);
-	end_writing(stack, stack->plain);
+	set_last(stack, stack->usual_last);
 	pop(stack, frame);
 }
 
@@ -182,9 +179,9 @@ static void end_in_general(struct region_stack *stack, struct region_frame *fram
  * Where a region other than the innermost ends, those within it have not ended, as after a
  * longjmp(), and count as mismatched; so does one that ends and has not begun.
  */
-static __attribute__((noinline)) void end_unexpectedly(struct culprit_region *region,
-						       struct region_stack *stack)
+static __attribute__((noinline)) void end_unexpectedly(struct culprit_region *region)
 {
+	struct region_stack *stack = stack_of(region);
 	if (!region_stack_is_live(stack))
 		return;
 	if (stack->deeper) {
@@ -193,9 +190,10 @@ static __attribute__((noinline)) void end_unexpectedly(struct culprit_region *re
 		return;
 	}
 	struct region_frame *innermost = frame_at(stack, stack->top), *frame = innermost;
-	while (frame > stack->frames && region_of(frame) != region)
+	struct region_frame *outside = frame_at(stack, REGION_FIRST_FRAME);
+	while (frame > outside && region_of(frame) != region)
 		frame--;
-	if (frame == stack->frames) {
+	if (frame == outside) {
 		count_up(&cells_of(stack, region)->mismatched);
 		return;
 	}
@@ -206,18 +204,18 @@ static __attribute__((noinline)) void end_unexpectedly(struct culprit_region *re
 
 void culprit_region_end(struct culprit_region *region)
 {
-	struct region_stack *stack = stack_of(region);
-	struct region_frame *frame = stack ? frame_at(stack, stack->top) : NULL;
-	if (RARELY(!frame || frame->plain_region != region)) {
-		end_unexpectedly(region, stack);
+	struct region_stack *stack = region_here.stack;
+	if (RARELY(!is_here(region) || frame_at(stack, stack->top)->plain_region != region)) {
+		end_unexpectedly(region);
 		return;
 	}
+	struct region_frame *frame = frame_at(stack, stack->top);
 	uint64_t ticks = instruction_ticks();
 	struct region_cells *cells = cells_of(stack, region);
-	begin_writing(stack);
+	set_last(stack, REGION_WRITING);
 	uint64_t sequence = region_cells_begin(cells);
 	add_time(stack, frame, ticks, cells);
 	region_cells_end(cells, sequence);
-	end_writing(stack, true);
+	set_last(stack, REGION_LAST_FRAME);
 	pop(stack, frame);
 }

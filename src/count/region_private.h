@@ -54,31 +54,35 @@ struct region_frame {
  * fork (madvise(2), MADV_WIPEONFORK): there it is not `live`, `top` is a frame of no region,
  * `plain_last` is 0, and nothing is measured.
  *
- * Frames are given by their distance from the stack in bytes. The first is of no region: it stands
- * for what is outside of all. The last one is not either: it is the top while regions are deeper
- * than there are frames.
+ * Frames are given by their distance from the stack in bytes. The first one is only for that child.
+ * The second is of no region: it stands for what is outside of all. So is the last: it is the top
+ * while regions are deeper than there are frames.
  */
 struct region_stack {
-	struct region_frame frames[1 + CULPRIT_REGION_DEPTH + 1];
+	struct region_frame frames[2 + CULPRIT_REGION_DEPTH + 1];
 	uint32_t top; /* of the innermost region */
-	/* The last frame that can be had; 0 while begin has more to do than to read the clock:
-	   where there are events, or the clock is not the instruction, and while cells are written.
-	 */
+	/* The last frame that can be had, or one of enum region_way. */
 	_Atomic uint32_t plain_last;
 	struct region_price prices[REGION_QUANTITIES];
 	struct region_cells *_Atomic cells[REGION_NUMBERS];
 	bool live;
-	bool plain;	      /* no events, and the clock is the instruction */
-	_Atomic bool writing; /* cells: a signal handler that finds it set must not */
-	uint32_t deeper;      /* regions than frames */
+	uint32_t usual_last;
+	uint32_t deeper; /* regions than frames */
 	size_t events;
 	struct culprit_counters *counters; /* NULL: the clock alone */
 	struct tick_source clock;
 	struct region_thread *thread;
-	struct count_moment moments[]; /* [frame, from 1][event] */
+	struct count_moment moments[]; /* [frame, from the third][event] */
 };
 
-#define REGION_LAST_FRAME (CULPRIT_REGION_DEPTH * (uint32_t)sizeof(struct region_frame))
+/* Below every frame, so that begin finds none that it could have without looking closer. */
+enum region_way {
+	REGION_GENERAL, /* there are events, or the clock is not the instruction */
+	REGION_WRITING, /* the thread writes cells, and a signal handler must not */
+};
+
+#define REGION_FIRST_FRAME ((uint32_t)sizeof(struct region_frame)) /* outside of all */
+#define REGION_LAST_FRAME  ((1 + CULPRIT_REGION_DEPTH) * (uint32_t)sizeof(struct region_frame))
 
 static inline bool region_stack_is_live(const struct region_stack *stack)
 {

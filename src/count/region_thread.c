@@ -222,8 +222,10 @@ static int set_up(struct region_thread *thread, struct culprit_error *error, str
 	struct region_stack *stack = thread->stack;
 	stack->live = true;
 	stack->clock = regions->clock;
-	stack->plain = !regions->events && !regions->clock.read;
-	stack->plain_last = stack->plain ? REGION_LAST_FRAME : 0;
+	stack->top = REGION_FIRST_FRAME;
+	stack->usual_last = regions->events || regions->clock.read ? (uint32_t)REGION_GENERAL
+								   : REGION_LAST_FRAME;
+	stack->plain_last = stack->usual_last;
 	stack->counters = thread->counters;
 	stack->events = regions->event_count;
 	stack->thread = thread;

@@ -89,6 +89,12 @@ struct span topdown_table_text(size_t index);
 int topdown_method_parse(struct span text, const char *name, enum fact smt,
 			 struct topdown_method *out, struct error *err);
 
+enum topdown_accuracy { TOPDOWN_PLAIN, TOPDOWN_CORRECTED };
+/* Whether figures up to `level` (1 or 2), plain or as the CPU's maker corrects them, need the
+ * event. */
+bool topdown_event_wanted(const struct topdown_event *event, unsigned level,
+			  enum topdown_accuracy accuracy);
+
 /*
  * "cpu/event=0x0e,umask=0x01/", as machine/event.h reads it. `pmu` is the core PMU's name. The
  * caller adds modifiers ("u"): alike for all events of a method, or ratios make no sense. Events

@@ -4,8 +4,9 @@
 
 /* Half a step of a field, as a share of the slots since the reset. */
 #define HALF_STEP (0.5 / TOPDOWN_FIELD_STEPS)
-/* Each of four rounded fields is off by half a step at most, so is their sum by two steps. */
-#define FIELD_SUM_SLACK 2
+/* Whether fields are rounded or cut off is not documented: four that are cut off lack up to four
+ * steps. */
+#define FIELD_SUM_SLACK 4
 
 const char *topdown_pair_text(enum topdown_pair pair)
 {
@@ -114,7 +115,7 @@ enum topdown_pair topdown_of_registers(struct topdown_reading a, struct topdown_
 	out->figures[TOPDOWN_SMT_CONTENTION].why =
 		"the metrics register does not count slots of the other thread";
 	topdown_judge(out);
-	topdown_judge_sum(out, sum, FIELD_SUM_SLACK * 2 * resolution);
+	topdown_judge_sum(out, sum, TOPDOWN_LEVEL_1 * resolution);
 	return pair;
 }
 

@@ -52,8 +52,9 @@ int64_t topdown_pair_scaled(struct topdown_reading a, struct topdown_reading b,
 
 /*
  * How far a figure of the section may be off for the fields' steps alone, each field being off by
- * half a step at either end: 0.5/255 * (slots_a + slots_b) / (slots_b - slots_a). Below 1 where the
- * section is long enough to say anything; slots_b is above slots_a.
+ * half a step at either end: 0.5/255 * (slots_a + slots_b) / (slots_b - slots_a). That fields are
+ * rounded to the nearest step is assumed; if they are cut off, figures are up to half a step too
+ * low besides. Below 1 where the section is long enough to say anything; slots_b is above slots_a.
  */
 double topdown_pair_resolution(uint64_t slots_a, uint64_t slots_b);
 

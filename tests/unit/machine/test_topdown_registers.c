@@ -215,9 +215,9 @@ static void fields_that_are_no_shares_of_one_whole_are_refused(void **state)
 	assert_absent(&t, why);
 	b.metrics = word(0xff400000, 0); /* saturated beside another */
 	assert_int_equal(topdown_of_registers(a, b, 2, 48, &t), TOPDOWN_PAIR_TORN);
-	b.metrics = word(0xff020000, 0); /* within rounding of four fields */
+	b.metrics = word(0xff040000, 0); /* within what rounding does to four fields */
 	assert_int_equal(topdown_of_registers(a, b, 2, 48, &t), TOPDOWN_PAIR_GOOD);
-	b.metrics = word(0xff030000, 0);
+	b.metrics = word(0xff050000, 0);
 	assert_int_equal(topdown_of_registers(a, b, 2, 48, &t), TOPDOWN_PAIR_TORN);
 	a.metrics = word(0x40000000, 0);
 	b.metrics = word(0xff000000, 0);

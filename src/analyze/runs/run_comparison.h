@@ -64,6 +64,9 @@ int run_comparisons_judge(struct run_comparison *list, size_t count, struct erro
  * -1); NAN in too few rounds. */
 double run_power(const struct run_comparison *comparison, double true_change);
 
+/* With fewer rounds one wild run can hide any difference. */
+#define RUN_ROUNDS_ROBUST 12
+
 /* The fewest rounds in which one of `tests` (1 or more) that are judged together can be found,
  * though no other is. */
 size_t run_least_rounds(size_t tests);

@@ -11,6 +11,7 @@
 
 #include "analyze/runs/run_comparison.h"
 #include "analyze/runs/run_words.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "support/normal.h"
@@ -97,6 +98,20 @@ static void five_rounds_are_too_few(void **state)
 	assert_int_equal(c.verdict, RUN_TOO_FEW);
 	assert_int_equal(c.change.kind, ESTIMATE_ABSENT);
 	assert_says(&c, RUN_TIME, "no round in which both were counted");
+}
+
+/* The rank of a wild round is the highest: 10 of 10 rounds are more than the 8 that may be against,
+ * 12 of 12 are not more than 13. */
+static void one_wild_round_of_twelve_hides_nothing(void **state)
+{
+	(void)state;
+	double values[2 * RUN_ROUNDS_ROBUST];
+	for (size_t i = 0; i < COUNT_OF(values); i++)
+		values[i] = i % 2 ? 102 + 0.01 * (double)i : 100;
+	values[2] = 300;
+	assert_int_equal(compare(values, 10).verdict, RUN_NOT_FOUND);
+	assert_int_equal(compare(values, RUN_ROUNDS_ROBUST - 1).verdict, RUN_NOT_FOUND);
+	assert_int_equal(compare(values, RUN_ROUNDS_ROBUST).verdict, RUN_MORE);
 }
 
 /* ---- values that are absent or 0 */
@@ -243,6 +258,7 @@ int main(void)
 		cmocka_unit_test(a_ratio_is_found_whatever_the_rounds_cost),
 		cmocka_unit_test(nothing_is_found_where_the_interval_holds_0),
 		cmocka_unit_test(five_rounds_are_too_few),
+		cmocka_unit_test(one_wild_round_of_twelve_hides_nothing),
 		cmocka_unit_test(rounds_without_a_value_are_left_out),
 		cmocka_unit_test(counts_of_0_are_compared_by_their_difference),
 		cmocka_unit_test(what_does_not_vary_differs_or_does_not),

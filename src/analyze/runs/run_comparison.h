@@ -13,8 +13,8 @@
 
 struct error;
 
-#define RUN_LEVEL 0.95 /* of intervals and verdicts; the interval's own is that or a little more   \
-			*/
+/* Of intervals and verdicts; an interval's own is that or a little more. */
+#define RUN_LEVEL 0.95
 
 enum run_scale {
 	RUN_RATIO,	/* all values are above 0 */

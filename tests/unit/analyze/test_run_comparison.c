@@ -166,12 +166,18 @@ static void what_does_not_vary_differs_or_does_not(void **state)
 	assert_near("low", c.change.low, 2e-5, 1e-14);
 	assert_near("high", c.change.high, 2e-5, 1e-14);
 	assert_near("detectable", c.detectable, 0, 1e-14);
+	for (size_t i = 0; i < 20; i++) /* 2 % more of whatever the round makes it */
+		values[i] = (double)(1000 + 37 * (i / 2)) * (i % 2 ? 51 : 50);
+	c = compare(values, 10);
+	assert_says(&c, RUN_COUNT, "more by 2.0 % (2.0 to 2.0)");
+	char text[RUN_WORDS_BYTES];
+	run_detectable_text(&c, text);
+	assert_string_equal(text, "would find any difference");
 	for (size_t i = 0; i < 20; i++)
 		values[i] = 1000000;
 	c = compare(values, 10);
 	assert_int_equal(c.verdict, RUN_NOT_FOUND);
 	assert_says(&c, RUN_COUNT, "no difference found (the same in nearly every round)");
-	char text[RUN_WORDS_BYTES];
 	run_detectable_text(&c, text);
 	assert_string_equal(text, "would find any difference");
 	assert_near("power", run_power(&c, 1e-9), 1, 0);
@@ -203,6 +209,20 @@ static void extreme_values_keep_their_ratio(void **state)
 	struct run_comparison c = compare(values, 7);
 	assert_int_equal(c.verdict, RUN_MORE);
 	assert_near("change", c.change.value, 0.01, 1e-9);
+}
+
+static void enormous_ratios_fit_the_text(void **state)
+{
+	(void)state;
+	double values[14];
+	for (size_t i = 0; i < 14; i++)
+		values[i] = i % 2 ? 1e200 : 1e-100;
+	struct run_comparison c = compare(values, 7);
+	assert_says(&c, RUN_COUNT, "more by 1e+302 % (1e+302 to 1e+302)");
+	for (size_t i = 1; i < 14; i += 4) /* hundreds of digits either way */
+		values[i] = 1e-250;
+	c = compare(values, 7);
+	assert_says(&c, RUN_COUNT, "no difference found (within -100 to +1e+302 %)");
 }
 
 /* ---- many, and power */
@@ -264,6 +284,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_vary_differs_or_does_not),
 		cmocka_unit_test(infinite_values_are_refused),
 		cmocka_unit_test(extreme_values_keep_their_ratio),
+		cmocka_unit_test(enormous_ratios_fit_the_text),
 		cmocka_unit_test(many_are_judged_together),
 		cmocka_unit_test(power_is_that_of_the_detectable_change),
 	};

@@ -58,22 +58,23 @@ enum culprit_subject {
 };
 
 enum culprit_option_flags {
-	CULPRIT_USER_ONLY = 1,	      /* not what the kernel does for the subject */
-	CULPRIT_CHILDREN = 2,	      /* of processes: those that they fork, too */
-	CULPRIT_NEVER_MULTIPLEX = 4,  /* refuse events that do not all fit the PMU at once */
-	CULPRIT_STRICT = 8,	      /* refuse events that cannot be counted here */
-	CULPRIT_ALWAYS_READ = 16,     /* never read in user space */
-	CULPRIT_NOT_CALIBRATED = 32,  /* leave what a call costs in the values */
-	CULPRIT_PINNED = 64	      /* keep others from the counters; unscheduled when in vain */
+	CULPRIT_USER_ONLY = 1,	     /* not what the kernel does for the subject */
+	CULPRIT_CHILDREN = 2,	     /* of processes: those that they fork, too */
+	CULPRIT_NEVER_MULTIPLEX = 4, /* refuse events that do not all fit the PMU at once */
+	CULPRIT_STRICT = 8,	     /* refuse events that cannot be counted here */
+	CULPRIT_ALWAYS_READ = 16,    /* never read in user space */
+	CULPRIT_NOT_CALIBRATED = 32, /* leave what a call costs in the values */
+	CULPRIT_PINNED = 64	     /* keep others from the counters; unscheduled when in vain */
 };
 
 /* All zero: this thread, user and kernel as far as allowed. */
 struct culprit_options {
 	enum culprit_subject subject;
-	int id;			 /* pid, tid or CPU; else not used */
-	unsigned flags;		 /* of enum culprit_option_flags */
+	int id;		/* pid, tid or CPU; else not used */
+	unsigned flags; /* of enum culprit_option_flags */
 	/* The path of a file with a line `name = event` for each name of one's own, where the
-	   event is what may be written anywhere (`l3-miss = r412e`); # begins a comment. NULL: none. */
+	   event is what may be written anywhere (`l3-miss = r412e`); # begins a comment. NULL:
+	   none. */
 	const char *definitions;
 	const struct culprit_names *names; /* further names, see culprit/pfm.h; NULL: none */
 	uint64_t reserved[8];		   /* 0 */
@@ -102,7 +103,8 @@ enum culprit_value_flags {
 	CULPRIT_MIGRATED = 4,
 	/* The thread was switched out meanwhile; what others did to caches is in the value. */
 	CULPRIT_INTERRUPTED = 8,
-	/* Never on the PMU although enabled: others have the counters. CULPRIT_ABSENT is set too. */
+	/* Never on the PMU although enabled: others have the counters. CULPRIT_ABSENT is set too.
+	 */
 	CULPRIT_UNSCHEDULED = 16,
 	/* Not the event that was asked for, but what this machine has in its place. */
 	CULPRIT_SUBSTITUTE = 32,
@@ -118,15 +120,15 @@ struct culprit_value {
 	/* The value lies between them in 95 of 100 measurements. Equal to `value` when it is
 	   exact. */
 	double low, high;
-	uint64_t count;			  /* as counted: not scaled, nothing subtracted */
+	uint64_t count;			 /* as counted: not scaled, nothing subtracted */
 	uint64_t enabled_ns, running_ns; /* was to count; did count. 0 where that is not known */
-	uint32_t flags;			  /* of enum culprit_value_flags */
+	uint32_t flags;			 /* of enum culprit_value_flags */
 };
 
 /* A measurement begins. 0 or a negative errno value (-ESRCH: the subject has ended). */
-CULPRIT_API int culprit_counters_start(struct culprit_counters *counters);
+CULPRIT_API_BOUND int culprit_counters_start(struct culprit_counters *counters);
 /* It ends; start() begins the next one. 0 or a negative errno value. */
-CULPRIT_API int culprit_counters_stop(struct culprit_counters *counters);
+CULPRIT_API_BOUND int culprit_counters_stop(struct culprit_counters *counters);
 /*
  * Values of the measurement that ended last, or, between start and stop, of the time since start.
  * Fills values[0..count), in the order the events were written; at most as many as there are events
@@ -136,9 +138,9 @@ CULPRIT_API int culprit_counters_values(struct culprit_counters *counters,
 					struct culprit_value *values, size_t count);
 
 struct culprit_event {
-	const char *name;      /* as written */
-	const char *counted;   /* what is counted for it: the name, or "task-clock"; NULL: nothing */
-	const char *unit;      /* "cycles", "ns", "events", ... */
+	const char *name;    /* as written */
+	const char *counted; /* what is counted for it: the name, or "task-clock"; NULL: nothing */
+	const char *unit;    /* "cycles", "ns", "events", ... */
 	const char *core_type; /* "cpu_core" on machines with several core types; else NULL */
 	const char *why;       /* it is not counted, or something else is; NULL: it is counted */
 	unsigned group;	       /* events of one group are counted at the same times */
@@ -154,8 +156,8 @@ CULPRIT_API int culprit_counters_event(const struct culprit_counters *counters, 
 /*
  * What one start and stop add to the count of event `index`, as measured when the counters were
  * opened and subtracted from values: the median of some hundred empty measurements, and how far 95
- * of 100 lay from it. 0; -EINVAL; -ENODATA when it was not measured (other subjects than this thread,
- * CULPRIT_NOT_CALIBRATED).
+ * of 100 lay from it. 0; -EINVAL; -ENODATA when it was not measured (other subjects than this
+ * thread, CULPRIT_NOT_CALIBRATED).
  */
 CULPRIT_API int culprit_counters_cost(const struct culprit_counters *counters, size_t index,
 				      double *median, double *spread);

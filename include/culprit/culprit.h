@@ -18,7 +18,6 @@
 #include "print.h"
 #include "region.h"
 #include "sampler.h"
-#include "topdown.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -19,9 +19,9 @@ enum culprit_print_format { CULPRIT_TEXT, CULPRIT_CSV, CULPRIT_JSON };
 
 struct culprit_print_options {
 	enum culprit_print_format format;
-	double units;		 /* of work that was measured; 0: none, no column for it */
-	const char *unit;	 /* what one is called: "access"; NULL: "unit" */
-	uint64_t reserved[4];	 /* 0 */
+	double units;	      /* of work that was measured; 0: none, no column for it */
+	const char *unit;     /* what one is called: "access"; NULL: "unit" */
+	uint64_t reserved[4]; /* 0 */
 };
 
 /*

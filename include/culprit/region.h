@@ -14,18 +14,18 @@
  *	culprit_regions_leave(regions);			in each thread
  *	culprit_regions_print(regions, stdout, ...);	culprit/print.h
  *
- * Each region keeps, for each thread and event, the number of times, the least, the greatest and the
- * sum of what was counted, and a histogram whose buckets are 1/16 of their value wide, from which
- * quantiles come. The clock is always among what is counted, as "time" in ns: the CPU's own
+ * Each region keeps, for each thread and event, the number of times, the least, the greatest and
+ *the sum of what was counted, and a histogram whose buckets are 1/16 of their value wide, from
+ *which quantiles come. The clock is always among what is counted, as "time" in ns: the CPU's own
  * (rdtsc, CNTVCT_EL0), which costs a few ns and needs no right.
  *
  * Regions may be nested, 32 deep; the same region within itself, too. What an inner region's
  * begin and end cost is subtracted from the outer ones, as its own is from itself.
  *
  * Threads: open, named and close are for one thread; a thread that has joined marks regions with
- * no lock and no allocation; its numbers are its own until it leaves or culprit_regions_read() reads
- * them, which another thread may do at any time: it sees numbers of some moment, each region's by
- * itself. begin and end in a thread that has not joined do nothing but count the omission.
+ * no lock and no allocation; its numbers are its own until it leaves or culprit_regions_read()
+ *reads them, which another thread may do at any time: it sees numbers of some moment, each region's
+ *by itself. begin and end in a thread that has not joined do nothing but count the omission.
  */
 #ifndef CULPRIT_REGION_H
 #define CULPRIT_REGION_H
@@ -54,8 +54,7 @@ struct culprit_region;
  * errno value, as culprit_counters_open().
  */
 CULPRIT_API int culprit_regions_open(const char *events, const struct culprit_options *options,
-				     struct culprit_regions **regions,
-				     struct culprit_error *error);
+				     struct culprit_regions **regions, struct culprit_error *error);
 /* No thread may be in a region, nor use one afterwards. NULL does nothing. */
 CULPRIT_API void culprit_regions_close(struct culprit_regions *regions);
 
@@ -70,20 +69,21 @@ CULPRIT_API int culprit_regions_join(struct culprit_regions *regions, struct cul
 /* It takes part no more; what it counted stays. */
 CULPRIT_API void culprit_regions_leave(struct culprit_regions *regions);
 
-CULPRIT_API void culprit_region_begin(struct culprit_region *region);
+CULPRIT_API_BOUND void culprit_region_begin(struct culprit_region *region);
 /* Ends the region that this thread began last. Of another one than that: both are counted as
    mismatched, and nothing else happens. */
-CULPRIT_API void culprit_region_end(struct culprit_region *region);
+CULPRIT_API_BOUND void culprit_region_end(struct culprit_region *region);
 
 /* What one event came to in one region: in one thread, or in all together. */
 struct culprit_region_event {
-	uint64_t count;	    /* times it was measured */
+	uint64_t count;		      /* times it was measured */
 	double min, median, p99, max; /* NAN without any; quantiles are exact to 1/16 */
 	double total, low, high;      /* of all times; the 95 % interval of the total */
 	uint64_t absent;	      /* times it was not: not on the PMU */
 	uint32_t flags;		      /* of enum culprit_value_flags, of any time */
-	/* CULPRIT_TOO_SMALL is among the flags when the median is below this: the least size of which
-	   begin and end leave the value right to 2 % in 95 of 100 times. NAN where not known. */
+	/* CULPRIT_TOO_SMALL is among the flags when the median is below this: the least size of
+	   which begin and end leave the value right to 2 % in 95 of 100 times. NAN where not known.
+	 */
 	double measurable;
 };
 
@@ -116,11 +116,11 @@ CULPRIT_API int culprit_regions_event(const struct culprit_regions *regions, siz
  *	}
  */
 #if defined(__GNUC__)
-#define CULPRIT_SCOPE_NAME_(line)  culprit_scope_##line
-#define CULPRIT_SCOPE_NAME(line)   CULPRIT_SCOPE_NAME_(line)
-#define CULPRIT_SCOPE(region)                                                                  \
-	__attribute__((cleanup(culprit_scope_end), unused)) struct culprit_region              \
-		*CULPRIT_SCOPE_NAME(__LINE__) = culprit_scope_begin(region)
+#define CULPRIT_SCOPE_NAME_(line) culprit_scope_##line
+#define CULPRIT_SCOPE_NAME(line)  CULPRIT_SCOPE_NAME_(line)
+#define CULPRIT_SCOPE(region)                                                                      \
+	__attribute__((cleanup(culprit_scope_end), unused)) struct culprit_region *                \
+	CULPRIT_SCOPE_NAME(__LINE__) = culprit_scope_begin(region)
 
 static inline struct culprit_region *culprit_scope_begin(struct culprit_region *region)
 {

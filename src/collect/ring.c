@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "machine/perf_record.h"
+#include "machine/perf_ring.h"
 
 int ring_map(struct ring *ring, int fd, size_t pages)
 {
@@ -166,26 +167,22 @@ int ring_copy(struct ring *ring, const struct perf_layout *layout)
 {
 	if (!ring->memory)
 		return 0;
-	struct perf_event_mmap_page *control = ring->memory;
-	const uint8_t *data = (const uint8_t *)ring->memory + (size_t)sysconf(_SC_PAGESIZE);
-	/* Pairs with the kernel's store of data_head after the records (perf_event_open(2)). */
-	uint64_t head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = control->data_tail;
-	uint64_t size = head - tail;
+	const struct perf_ring written = { ring->memory, ring->data_bytes };
+	struct span parts[2];
+	int ret = perf_ring_written(&written, parts);
+	size_t size = ret < 0 ? 0 : parts[0].size + parts[1].size;
 	if (!size)
-		return 0;
+		return ret;
 	compact(ring);
 	size_t from = ring->copied.size;
-	if (size > ring->data_bytes || size > UINT32_MAX - from)
-		return -EOVERFLOW; /* something else has written the control page */
+	if (size > UINT32_MAX - from)
+		return -EOVERFLOW;
 	uint8_t *room = buffer_extend(&ring->copied, size);
 	if (!room)
 		return -ENOMEM;
-	size_t start = tail & (ring->data_bytes - 1);
-	size_t whole = ring->data_bytes - start < size ? ring->data_bytes - start : size;
-	memcpy(room, data + start, whole);
-	memcpy(room + whole, data, size - whole);
-	__atomic_store_n(&control->data_tail, head, __ATOMIC_RELEASE);
+	memcpy(room, parts[0].data, parts[0].size);
+	memcpy(room + parts[0].size, parts[1].data, parts[1].size);
+	perf_ring_take(&written, size);
 	count(&ring->bytes, size);
 	return index_records(ring, from, layout);
 }

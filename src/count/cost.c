@@ -34,8 +34,8 @@ void count_cost_of(double *differences, size_t count, struct count_cost *cost)
 int count_cost_measure(const struct cost_subject *subject, struct count_cost *costs)
 {
 	size_t events = subject->events;
-	CLEANUP(free_pointer) double *differences = calloc(events * COST_TRIALS + 1,
-							   sizeof(*differences));
+	CLEANUP(free_pointer)
+	double *differences = calloc(events * COST_TRIALS + 1, sizeof(*differences));
 	CLEANUP(free_pointer) size_t *counts = calloc(events + 1, sizeof(*counts));
 	CLEANUP(free_pointer) struct count_moment *begin = calloc(events + 1, sizeof(*begin));
 	CLEANUP(free_pointer) struct count_moment *end = calloc(events + 1, sizeof(*end));

@@ -21,12 +21,15 @@ void count_set_close(struct count_set *set)
 {
 	if (!set)
 		return;
+	bool mapped = own_process_is_this(&set->own);
 	for (size_t i = 0; set->slots && i < set->target_count * set->events->count; i++) {
-		if (set->slots[i].page)
+		if (set->slots[i].page && mapped)
 			set->kernel->unmap(set->slots[i].page, set->page_bytes);
 		if (set->slots[i].fd >= 0)
 			set->kernel->close(set->slots[i].fd);
 	}
+	count_set_close_rings(set, mapped);
+	own_process_release(&set->own);
 	count_plan_release(&set->plan);
 	free(set->slots);
 	free(set->targets);
@@ -100,8 +103,8 @@ static void fill_attr(const struct count_options *options, struct perf_event_att
 	attr->freq = 0;
 	attr->inherit = options->inherit != COUNT_ALONE;
 	attr->pinned |= options->pinned;
-	attr->read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
-			    PERF_FORMAT_TOTAL_TIME_RUNNING;
+	attr->read_format =
+		PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 }
 
 static enum count_state state_of_refusal(int code)
@@ -114,7 +117,8 @@ static bool counts_there(const struct event *event, const struct count_target *t
 {
 	if (event->uncore && target->cpu < 0)
 		return true; /* the kernel says why not */
-	return !event->has_cpus || target->cpu < 0 || cpu_set_has(&event->cpus, (size_t)target->cpu);
+	return !event->has_cpus || target->cpu < 0 ||
+	       cpu_set_has(&event->cpus, (size_t)target->cpu);
 }
 
 /* inherit_thread (Linux 5.13) keeps processes out; before that they cannot be told apart. */
@@ -147,10 +151,11 @@ static int open_slot(struct count_set *set, const struct count_options *options,
 	int fd = open_inherited(set, options, &attr, &set->targets[target], *leader);
 	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
 		return error_set(err, fd,
-				 fd == -ENOMEM ? "cannot count '%s' on target %zu of %zu: out of memory"
-					       : "cannot count '%s' on target %zu of %zu: too many open "
-						 "files; each event takes one for each target "
-						 "(ulimit -n)",
+				 fd == -ENOMEM
+					 ? "cannot count '%s' on target %zu of %zu: out of memory"
+					 : "cannot count '%s' on target %zu of %zu: too many open "
+					   "files; each event takes one for each target "
+					   "(ulimit -n)",
 				 asked->name, target + 1, set->target_count);
 	if (fd < 0) {
 		slot->state = state_of_refusal(fd);
@@ -210,6 +215,7 @@ int count_set_open(const struct event_list *events, const struct pmu_list *pmus,
 	set->kernel = kernel;
 	set->events = events;
 	set->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	own_process_init(&set->own);
 	set->target_count = options->target_count;
 	set->targets = calloc(options->target_count + 1, sizeof(*set->targets));
 	set->attrs = calloc(events->count + 1, sizeof(*set->attrs));
@@ -230,6 +236,8 @@ int count_set_open(const struct event_list *events, const struct pmu_list *pmus,
 				     &set->plan, err);
 	if (status == 0)
 		status = open_all(set, options, err);
+	if (status == 0 && options->slices && options->inherit == COUNT_ALONE)
+		status = count_set_open_rings(set);
 	if (status)
 		return status;
 	find_live_groups(set);

@@ -3,8 +3,8 @@
  * `culprit stat` count with; culprit/counter.h is the one public face of it.
  *
  * Events are opened in groups that fit the PMU (count_plan.h), on every target. Counters count from
- * opening on, unless `disabled` or `enable_on_exec` says otherwise; a measurement is the difference of
- * two readings, so that its begin and end cost the same and nothing is switched.
+ * opening on, unless `disabled` or `enable_on_exec` says otherwise; a measurement is the difference
+ * of two readings, so that its begin and end cost the same and nothing is switched.
  *
  * A set is used by one thread at a time. After count_set_open() nothing is allocated.
  */
@@ -42,7 +42,9 @@ struct count_options {
 	bool user_only;
 	bool pinned;
 	bool never_multiplex; /* -EBUSY with the event that does not fit beside the others */
-	bool live;	      /* map the counters, so that count_set_moments() reads them in user space (moment.h) */
+	bool slices;	      /* of the first target: see count_set_half_width() */
+	bool live; /* map the counters, so that count_set_moments() reads them in user space
+		      (moment.h) */
 };
 
 /* Why an event has no count on a target. */
@@ -93,3 +95,16 @@ int count_set_read(struct count_set *set, size_t target, struct count_reading *r
  * counts: one that was on the PMU for a smaller part of its time should be scaled by itself. */
 int count_set_read_all(struct count_set *set, struct count_reading *readings,
 		       struct count_reading *scratch);
+
+/*
+ * How far a scaled count may be wrong, for sets that were opened with `slices`: the kernel notes
+ * how groups that take turns on the PMU proceed (slice_ring.h). count_set_begin_slices() when a
+ * measurement begins, count_set_take_slices() when it has ended, with what the first target's
+ * events were enabled for by then, in order of the events.
+ */
+void count_set_begin_slices(struct count_set *set);
+void count_set_take_slices(struct count_set *set, const uint64_t *enabled_ns);
+/* Half the width of the 95 % interval of the scaled count, in events (slices.h). False when it is
+ * not known. */
+bool count_set_half_width(const struct count_set *set, size_t event, double count,
+			  double enabled_ns, double running_ns, double *half_width);

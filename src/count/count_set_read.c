@@ -20,9 +20,8 @@ static int control_all(const struct count_set *set, unsigned long request)
 	for (size_t t = 0; t < set->target_count; t++)
 		for (size_t g = 0; g < set->plan.group_count; g++) {
 			int fd = leader_of(set, t, &set->plan.groups[g]);
-			int status = fd < 0 ? 0
-					    : set->kernel->control(fd, request,
-								   PERF_IOC_FLAG_GROUP);
+			int status =
+				fd < 0 ? 0 : set->kernel->control(fd, request, PERF_IOC_FLAG_GROUP);
 			if (status < 0)
 				return status;
 		}
@@ -57,7 +56,7 @@ int count_group_read(const struct count_set *set, size_t target, const struct co
 	size_t header = offsetof(struct group_reading, counts);
 	if ((size_t)bytes < header)
 		return -ENODATA;
-	if (reading->size > EVENT_GROUP_LIMIT ||
+	if (reading->size > EVENT_GROUP_LIMIT + 1 ||
 	    ((size_t)bytes - header) / sizeof(uint64_t) < reading->size)
 		return -EIO;
 	return 0;

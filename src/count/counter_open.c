@@ -17,6 +17,7 @@
 #include "count/definitions.h"
 #include "count/kernel.h"
 #include "count/refusal.h"
+#include "machine/culprit_names.h"
 #include "machine/event_names.h"
 #include "machine/machine_root.h"
 
@@ -34,8 +35,7 @@ static void release_targets(struct targets *targets)
 
 static int add_target(struct targets *targets, pid_t pid, int cpu)
 {
-	if (array_reserve(&targets->all, &targets->capacity, targets->count,
-			  sizeof(*targets->all)))
+	if (array_reserve(&targets->all, &targets->capacity, targets->count, sizeof(*targets->all)))
 		return -ENOMEM;
 	targets->all[targets->count++] = (struct count_target){ pid, cpu };
 	return 0;
@@ -113,7 +113,11 @@ static int read_events(struct culprit_counters *counters, const char *events,
 	/* Without /sys/bus/event_source the kernel's own events remain. */
 	pmu_list_read(&root, &counters->pmus, NULL);
 	machine_root_close(&root);
-	const struct event_namer *namer = (const struct event_namer *)options->names;
+	const struct event_namer *namer = NULL;
+	if (options->names && !(namer = culprit_names_namer(options->names)))
+		return error_set(
+			err, -EINVAL,
+			"the further names of events come from another version of culprit");
 	if (options->definitions) {
 		status = read_definitions(counters, options->definitions, namer, err);
 		if (status)
@@ -225,6 +229,7 @@ static int open_set(struct culprit_counters *counters, const struct count_kernel
 		.user_only = options->flags & CULPRIT_USER_ONLY,
 		.pinned = options->flags & CULPRIT_PINNED,
 		.never_multiplex = options->flags & CULPRIT_NEVER_MULTIPLEX,
+		.slices = !(options->flags & CULPRIT_NEVER_MULTIPLEX),
 		.live = options->subject == CULPRIT_THIS_THREAD &&
 			!(options->flags & CULPRIT_ALWAYS_READ),
 	};
@@ -240,8 +245,10 @@ static int make_room(struct culprit_counters *counters, struct error *err)
 	counters->begin = calloc(all + 1, sizeof(*counters->begin));
 	counters->end = calloc(all + 1, sizeof(*counters->end));
 	counters->readings = calloc(events + 1, sizeof(*counters->readings));
+	counters->enabled_ns = calloc(events + 1, sizeof(*counters->enabled_ns));
 	counters->costs = calloc(events + 1, sizeof(*counters->costs));
-	if (!counters->begin || !counters->end || !counters->readings || !counters->costs)
+	if (!counters->begin || !counters->end || !counters->readings || !counters->costs ||
+	    !counters->enabled_ns)
 		return error_set(err, -ENOMEM, "out of memory while opening counters");
 	return 0;
 }
@@ -324,6 +331,7 @@ void culprit_counters_close(struct culprit_counters *counters)
 	free(counters->begin);
 	free(counters->end);
 	free(counters->readings);
+	free(counters->enabled_ns);
 	free(counters->costs);
 	free(counters->counted);
 	event_list_release(&counters->events);

@@ -14,7 +14,8 @@ struct parser {
 	expression_namer namer;
 	const void *context;
 	struct expression *out;
-	/* Operators and parentheses that wait for their right operand (Dijkstra's shunting yard). */
+	/* Operators and parentheses that wait for their right operand (Dijkstra's shunting yard).
+	 */
 	char waiting[EXPRESSION_STEPS];
 	size_t waiting_count;
 	struct error *err;
@@ -69,11 +70,10 @@ static enum expression_kind kind_of(char operator)
 /* Moves operators to the output that bind at least as strongly as `least`. */
 static int flush(struct parser *parser, int least)
 {
-	while (parser->waiting_count &&
-	       rank(parser->waiting[parser->waiting_count - 1]) >= least) {
-		char operator = parser->waiting[--parser->waiting_count];
-		int status = add_step(parser,
-				      (struct expression_step){ .kind = kind_of(operator) });
+	while (parser->waiting_count && rank(parser->waiting[parser->waiting_count - 1]) >= least) {
+		char operator= parser->waiting[--parser->waiting_count];
+		int status =
+			add_step(parser, (struct expression_step){ .kind = kind_of(operator) });
 		if (status)
 			return status;
 	}
@@ -95,8 +95,8 @@ static int read_number(struct parser *parser)
 	double number = strtod(parser->at, &end);
 	if (!isfinite(number))
 		return mistake(parser, -EINVAL, "the number is too large");
-	int status = add_step(parser,
-			      (struct expression_step){ .kind = EXPRESSION_NUMBER, .number = number });
+	int status = add_step(
+		parser, (struct expression_step){ .kind = EXPRESSION_NUMBER, .number = number });
 	parser->at = end;
 	return status;
 }

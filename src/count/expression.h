@@ -38,8 +38,8 @@ struct expression {
 typedef size_t (*expression_namer)(const void *context, const char *text, size_t *name);
 
 /*
- * Reads the text. A name may stand between single quotes. 0; -EINVAL for a mistake and -ENOENT for a
- * name that is not known, with text and position in *err.
+ * Reads the text. A name may stand between single quotes. 0; -EINVAL for a mistake and -ENOENT for
+ * a name that is not known, with text and position in *err.
  */
 int expression_parse(const char *text, expression_namer namer, const void *context,
 		     struct expression *expression, struct error *err);

@@ -1,7 +1,7 @@
 /*
  * kernel - the boundary between counting and the kernel: system calls and instructions that read
  * counters. Everything in src/count passes through it, so that tests can replay what kernels and
- * PMUs do that this machine cannot show (tests/support/made_up_kernel.h).
+ * PMUs do that this machine cannot show (tests/support/replayed_kernel.h).
  */
 #pragma once
 
@@ -24,8 +24,8 @@ struct count_kernel {
 	void *(*map)(int fd, size_t size);
 	void (*unmap)(void *pages, size_t size);
 	void (*close)(int fd);
-	/* The counter of perf_event_mmap_page.index - 1, as the instruction reads it. NULL: read by the
-	   instruction itself, inline. */
+	/* The counter of perf_event_mmap_page.index - 1, as the instruction reads it. NULL: read by
+	   the instruction itself, inline. */
 	uint64_t (*read_counter)(uint32_t counter);
 	uint64_t (*ticks)(void); /* what the page's time_* are relative to; NULL: the instruction */
 };

@@ -55,10 +55,9 @@ int culprit_metric_open(const struct culprit_counters *counters, const char *exp
 	size_t events = counters->events.count;
 	struct culprit_metric *metric = calloc(1, sizeof(*metric) + (events + 1) * sizeof(double));
 	size_t *used = calloc(events + 1, sizeof(*used));
-	int status = metric && used
-			     ? expression_parse(expression, find_name, counters,
-						&metric->expression, &err)
-			     : error_set(&err, -ENOMEM, "out of memory");
+	int status = metric && used ? expression_parse(expression, find_name, counters,
+						       &metric->expression, &err)
+				    : error_set(&err, -ENOMEM, "out of memory");
 	if (status) {
 		free(metric);
 		free(used);
@@ -84,7 +83,8 @@ void culprit_metric_close(struct culprit_metric *metric)
 }
 
 /* How far the metric moves when one event moves from its value to `moved`, squared. */
-static double square_of_move(struct culprit_metric *metric, size_t event, double moved, double value)
+static double square_of_move(struct culprit_metric *metric, size_t event, double moved,
+			     double value)
 {
 	double kept = metric->values[event];
 	metric->values[event] = moved;
@@ -108,7 +108,8 @@ void culprit_metric_value(struct culprit_metric *metric, const struct culprit_va
 		result->flags |= of->flags;
 		double low = square_of_move(metric, event, of->low, value);
 		double high = square_of_move(metric, event, of->high, value);
-		/* more of the event may make the metric smaller: the larger move counts both ways */
+		/* more of the event may make the metric smaller: the larger move counts both ways
+		 */
 		double larger = low > high ? low : high;
 		squares += isnan(low) || isnan(high) ? (double)NAN : larger;
 	}

@@ -42,11 +42,11 @@ static uint64_t passed_ns(const struct count_kernel *kernel,
  * Reads the event of the page as perf_event_open(2) describes. False where the kernel has to be
  * asked: it is not on the PMU now, or user code may not read its counter any more.
  *
- * The times are those of the last change; only where they differ, as of an event that was taken off
- * the PMU once, the time since then is added.
+ * The times are those of the last change; only where they matter, of groups that take turns and of
+ * events that were off the PMU once, the time since then is added.
  */
 static inline bool read_page(const struct count_kernel *kernel,
-			     const volatile struct perf_event_mmap_page *page,
+			     const volatile struct perf_event_mmap_page *page, bool timed,
 			     struct count_moment *moment)
 {
 	uint32_t sequence, index;
@@ -59,7 +59,7 @@ static inline bool read_page(const struct count_kernel *kernel,
 			return false;
 		enabled = page->time_enabled;
 		running = page->time_running;
-		if (enabled != running && page->cap_user_time) {
+		if ((timed || enabled != running) && page->cap_user_time) {
 			uint64_t passed = passed_ns(kernel, page);
 			enabled += passed;
 			running += passed;
@@ -83,7 +83,7 @@ static bool read_live_group(const struct count_set *set, const struct count_grou
 {
 	for (size_t i = 0; i < group->size; i++) {
 		size_t event = set->plan.members[group->first + i];
-		if (!read_page(set->kernel, set->slots[event].page, &moments[event]))
+		if (!read_page(set->kernel, set->slots[event].page, group->shared, &moments[event]))
 			return false;
 	}
 	return true;
@@ -110,9 +110,10 @@ static int ask_kernel(const struct count_set *set, const struct count_group *gro
 int count_set_moments(struct count_set *set, struct count_moment *moments)
 {
 	int result = 0;
+	bool mapped = own_process_is_this(&set->own);
 	for (size_t g = 0; g < set->plan.group_count; g++) {
 		const struct count_group *group = &set->plan.groups[g];
-		if (group->live && read_live_group(set, group, moments))
+		if (group->live && mapped && read_live_group(set, group, moments))
 			continue;
 		int status = ask_kernel(set, group, moments);
 		if (status)
@@ -125,7 +126,8 @@ bool count_set_is_live(const struct count_set *set, size_t event)
 {
 	const struct count_group *group = &set->plan.groups[set->plan.group_of[event]];
 	const struct perf_event_mmap_page *page = set->slots[event].page;
-	return group->live && page && page->cap_user_rdpmc && page->index;
+	return group->live && own_process_is_this(&set->own) && page && page->cap_user_rdpmc &&
+	       page->index;
 }
 
 static void set_absent(struct culprit_value *value, uint32_t flags)

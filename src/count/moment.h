@@ -17,12 +17,14 @@ struct culprit_value;
 struct count_moment {
 	uint64_t count;
 	uint64_t enabled_ns, running_ns;
-	uint32_t sequence; /* changes whenever the event is put on the PMU or taken off; 0: not known */
+	uint32_t sequence; /* changes whenever the event is put on the PMU or taken off; 0: not
+			      known */
 	bool known;	   /* the count could be read */
 };
 
 /* Reads all events of the set's first target into moments[0..count_set_events()), in their order.
- * 0 or the negative errno value of a read(2) that failed; the moments of what failed are unknown. */
+ * 0 or the negative errno value of a read(2) that failed; the moments of what failed are unknown.
+ */
 int count_set_moments(struct count_set *set, struct count_moment *moments);
 
 /* Whether event `event` can be read without a system call, now. */
@@ -38,7 +40,7 @@ struct count_cost {
 /*
  * What was counted from `begin` to `end`: scaled by enabled / running where the event was not on
  * the PMU all the time, `cost` subtracted where it is not NULL. Fills value->value, low, high,
- * count, the times and those of enum culprit_value_flags that follow from two moments: absent,
+ * count, the times and the flags of enum culprit_value_flags that follow from two moments: absent,
  * multiplexed, interrupted, unscheduled, too small. `scale` is the event's (machine/event.h).
  * The interval is that of the cost; of a multiplexed event it is not known here
  * (CULPRIT_NO_INTERVAL; slices.h).

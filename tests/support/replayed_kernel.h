@@ -1,7 +1,7 @@
 /*
- * replayed_kernel - a test double of the boundary between counting and the kernel (count/kernel.h): a
- * PMU with as many counters as the test says, whose counts, pages and refusals the test replays. It
- * does nothing by itself: a count advances when the test says so.
+ * replayed_kernel - a test double of the boundary between counting and the kernel (count/kernel.h):
+ * a PMU with as many counters as the test says, whose counts, pages and refusals the test replays.
+ * It does nothing by itself: a count advances when the test says so.
  *
  * One at a time, for one thread.
  */
@@ -35,15 +35,15 @@ struct replayed_kernel {
 	size_t open, most_open; /* now; more than this is -EMFILE, 0: no limit */
 	/* 0 or the negative errno value that opening ends with. NULL: all are opened. */
 	int (*judge)(const struct perf_event_attr *attr, pid_t pid, int cpu);
-	/* How many hardware events may be on the PMU at once, of all groups; a group that is too much
-	   is never on it. 0: no limit. */
+	/* How many hardware events may be on the PMU at once, of all groups; a group that is too
+	   much is never on it. 0: no limit. */
 	size_t pmu_counters;
-	int read_fails;	  /* negative errno value; 0: reads succeed */
-	bool maps_nothing; /* map() returns NULL */
-	bool has_rdpmc;	  /* pages say cap_user_rdpmc */
-	unsigned width;	  /* of counters, in bits; 0 is 48 */
+	int read_fails;			       /* negative errno value; 0: reads succeed */
+	bool maps_nothing;		       /* map() returns NULL */
+	bool has_rdpmc;			       /* pages say cap_user_rdpmc */
+	unsigned width;			       /* of counters, in bits; 0 is 48 */
 	size_t reads, counter_reads, controls; /* calls */
-	uint64_t counters[REPLAYED_COUNTERS]; /* what the instruction reads, by number */
+	uint64_t counters[REPLAYED_COUNTERS];  /* what the instruction reads, by number */
 	uint64_t ticks;
 	/* Called before a counter is read by the instruction: the kernel interrupts between. */
 	void (*interrupt)(uint32_t counter);
@@ -58,5 +58,9 @@ void replayed_begin(void);
 struct replayed_event *replayed_find(uint32_t type, uint64_t config);
 /* On the PMU as counter `counter`, from `offset` on: the kernel writes its page. */
 void replayed_schedule(struct replayed_event *event, uint32_t counter, int64_t offset);
+/* The kernel writes a sample with `size` words of PERF_SAMPLE_READ into the event's ring of
+ * `data_bytes`. */
+void replayed_sample(struct replayed_event *event, size_t data_bytes, const uint64_t *words,
+		     size_t size);
 /* Off the PMU; what it has counted is in the page's offset. */
 void replayed_take_off(struct replayed_event *event);

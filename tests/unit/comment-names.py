@@ -37,12 +37,12 @@ def split(text):
 
 def find_wrong(root):
     """(path, line, name) of each name that nothing has."""
-    files = sorted(path for path in (root / "src").rglob("*.[ch]"))
+    files = sorted(path for folder in ("src", "include") for path in (root / folder).rglob("*.[ch]"))
     split_files = {path: split(path.read_text()) for path in files}
     words = set()
     for path in files:
         words.update(re.findall(r"\w+", split_files[path][1]))
-    ours = [f"/{path.relative_to(root)}" for folder in ("src", "tests", "bench", "docs", "tools", "data")
+    ours = [f"/{path.relative_to(root)}" for folder in ("src", "include", "tests", "bench", "docs", "tools", "data")
             for path in (root / folder).rglob("*")] + [f"/{path.name}" for path in root.iterdir()]
     endings = {name[at:] for name in ours for at in range(len(name)) if name[at] == "/"}
     wrong = []

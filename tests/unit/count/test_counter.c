@@ -1,0 +1,431 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "count/counter_private.h"
+#include "counting_machine.h"
+#include "culprit/counter.h"
+#include "support/skip.h"
+
+struct scene {
+	struct tree tree;
+	struct culprit_counters *counters;
+	struct culprit_error error;
+	struct culprit_value values[16];
+	struct culprit_event event;
+};
+
+static int open_scene(struct scene *scene, const struct tree_file *machine, const char *events,
+		      const struct culprit_options *options)
+{
+	*scene = (struct scene){ 0 };
+	tree_make(&scene->tree, machine);
+	struct count_world world = { &count_kernel_replayed, scene->tree.path };
+	return counters_open(events, options, &world, &scene->counters, &scene->error);
+}
+
+static void close_scene(struct scene *scene)
+{
+	culprit_counters_close(scene->counters);
+	tree_remove(&scene->tree);
+	assert_int_equal(replayed.open, 0);
+	replayed_begin();
+}
+
+static struct replayed_event *hardware(uint64_t config)
+{
+	return replayed_find(PERF_TYPE_HARDWARE, config);
+}
+
+static void a_measurement_is_the_difference_of_two_readings(void **state)
+{
+	(void)state;
+	struct scene scene;
+	replayed_begin();
+	assert_int_equal(open_scene(&scene, counting_intel, "cycles,instructions", NULL), 0);
+	assert_int_equal(culprit_counters_values(scene.counters, scene.values, 2), -EINVAL);
+	assert_int_equal(culprit_counters_stop(scene.counters), -EINVAL);
+	hardware(PERF_COUNT_HW_CPU_CYCLES)->count = 1000;
+	assert_int_equal(culprit_counters_start(scene.counters), 0);
+	hardware(PERF_COUNT_HW_CPU_CYCLES)->count = 1700;
+	hardware(PERF_COUNT_HW_INSTRUCTIONS)->count = 1400;
+	assert_int_equal(culprit_counters_values(scene.counters, scene.values, 2), 0);
+	assert_true(scene.values[0].value == 700);
+	hardware(PERF_COUNT_HW_CPU_CYCLES)->count = 1900;
+	assert_int_equal(culprit_counters_stop(scene.counters), 0);
+	hardware(PERF_COUNT_HW_CPU_CYCLES)->count = 5000;
+	assert_int_equal(culprit_counters_values(scene.counters, scene.values, 2), 0);
+	assert_true(scene.values[0].value == 900 && scene.values[1].value == 1400);
+	close_scene(&scene);
+}
+
+static int no_hardware(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	(void)pid, (void)cpu;
+	return attr->type == PERF_TYPE_SOFTWARE ? 0 : -ENOENT;
+}
+
+static void without_a_pmu_time_stands_for_cycles_and_that_is_said(void **state)
+{
+	(void)state;
+	struct scene scene;
+	replayed_begin();
+	replayed.judge = no_hardware;
+	assert_int_equal(
+		open_scene(&scene, counting_no_pmu, "cycles,instructions,page-faults", NULL), 0);
+	assert_int_equal(culprit_counters_start(scene.counters), 0);
+	replayed_find(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK)->count = 5000;
+	assert_int_equal(culprit_counters_stop(scene.counters), 0);
+	assert_int_equal(culprit_counters_values(scene.counters, scene.values, 3), 0);
+	assert_true(scene.values[0].value == 5000);
+	assert_int_equal(scene.values[0].flags, CULPRIT_SUBSTITUTE);
+	assert_true(isnan(scene.values[1].value));
+	assert_int_equal(scene.values[1].flags, CULPRIT_ABSENT);
+	assert_true(scene.values[2].value == 0);
+	assert_int_equal(culprit_counters_event(scene.counters, 0, &scene.event), 0);
+	assert_string_equal(scene.event.name, "cycles");
+	assert_string_equal(scene.event.counted, "task-clock");
+	assert_string_equal(scene.event.unit, "ns");
+	assert_string_equal(scene.event.why, "this machine has no hardware counters (no PMU)");
+	assert_int_equal(culprit_counters_event(scene.counters, 1, &scene.event), 0);
+	assert_null(scene.event.counted);
+	assert_int_equal(culprit_counters_event(scene.counters, 2, &scene.event), 0);
+	assert_null(scene.event.why);
+	assert_int_equal(culprit_counters_event(scene.counters, 3, &scene.event), -EINVAL);
+	close_scene(&scene);
+}
+
+static void strictness_refuses_what_cannot_be_counted(void **state)
+{
+	(void)state;
+	struct scene scene;
+	struct culprit_options options = { .flags = CULPRIT_STRICT };
+	replayed_begin();
+	replayed.judge = no_hardware;
+	assert_int_equal(open_scene(&scene, counting_no_pmu, "page-faults,cycles", &options),
+			 -ENOENT);
+	assert_string_equal(scene.error.text, "cannot count 'cycles': this machine has no hardware "
+					      "counters (no PMU)");
+	assert_int_equal(scene.error.code, -ENOENT);
+	close_scene(&scene);
+}
+
+static void nothing_that_counts_is_an_error(void **state)
+{
+	(void)state;
+	struct scene scene;
+	replayed_begin();
+	replayed.judge = no_hardware;
+	assert_int_equal(open_scene(&scene, counting_no_pmu, "instructions,branches", NULL),
+			 -ENOENT);
+	assert_non_null(strstr(scene.error.text, "cannot count 'instructions'"));
+	close_scene(&scene);
+}
+
+static int forbidden(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	(void)attr, (void)pid, (void)cpu;
+	return -EACCES;
+}
+
+static int too_many_files(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	(void)attr, (void)pid, (void)cpu;
+	return -EMFILE;
+}
+
+static int held(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	(void)pid, (void)cpu;
+	return attr->type == PERF_TYPE_SOFTWARE ? 0 : -EBUSY;
+}
+
+static void refusals_are_errors_with_their_reason(void **state)
+{
+	(void)state;
+	static const struct {
+		int (*judge)(const struct perf_event_attr *, pid_t, int);
+		int code;
+		const char *reason;
+	} cases[] = {
+		{ forbidden, -ENOENT, "permission denied" },
+		{ too_many_files, -EMFILE, "Too many open files" },
+		{ held, -ENOENT, "held by somebody else" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct scene scene;
+		replayed_begin();
+		replayed.judge = cases[i].judge;
+		assert_int_equal(open_scene(&scene, counting_intel, "r1", NULL), cases[i].code);
+		assert_non_null(strstr(scene.error.text, cases[i].reason));
+		close_scene(&scene);
+	}
+}
+
+static void time_on_cores_of_another_type_is_no_multiplexing(void **state)
+{
+	(void)state;
+	struct scene scene;
+	replayed_begin();
+	assert_int_equal(open_scene(&scene, counting_hybrid, "cycles", NULL), 0);
+	assert_int_equal(culprit_counters_count(scene.counters), 2);
+	assert_int_equal(culprit_counters_start(scene.counters), 0);
+	uint64_t wide = (uint64_t)4 << PERF_PMU_TYPE_SHIFT,
+		 narrow = (uint64_t)10 << PERF_PMU_TYPE_SHIFT;
+	struct replayed_event *core = hardware(wide), *atom = hardware(narrow);
+	assert_true(core && atom);
+	core->count = 4000, core->enabled_ns = 1000, core->running_ns = 700;
+	atom->count = 300, atom->enabled_ns = 1000, atom->running_ns = 300;
+	assert_int_equal(culprit_counters_stop(scene.counters), 0);
+	assert_int_equal(culprit_counters_values(scene.counters, scene.values, 2), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(culprit_counters_event(scene.counters, i, &scene.event), 0);
+		bool is_core = strcmp(scene.event.core_type, "cpu_core") == 0;
+		assert_true(scene.values[i].value == (is_core ? 4000 : 300));
+		assert_int_equal(scene.values[i].flags, CULPRIT_MIGRATED);
+	}
+	close_scene(&scene);
+}
+
+static void a_third_of_the_time_off_the_pmu_is_multiplexing_on_such_machines_too(void **state)
+{
+	(void)state;
+	struct scene scene;
+	replayed_begin();
+	assert_int_equal(open_scene(&scene, counting_hybrid, "cycles", NULL), 0);
+	assert_int_equal(culprit_counters_start(scene.counters), 0);
+	struct replayed_event *core = hardware((uint64_t)4 << PERF_PMU_TYPE_SHIFT);
+	struct replayed_event *atom = hardware((uint64_t)10 << PERF_PMU_TYPE_SHIFT);
+	core->count = 4000, core->enabled_ns = 900, core->running_ns = 600;
+	atom->enabled_ns = 900;
+	assert_int_equal(culprit_counters_stop(scene.counters), 0);
+	assert_int_equal(culprit_counters_values(scene.counters, scene.values, 2), 0);
+	size_t which = 0;
+	assert_int_equal(culprit_counters_event(scene.counters, 0, &scene.event), 0);
+	if (strcmp(scene.event.core_type, "cpu_core") != 0)
+		which = 1;
+	assert_true(scene.values[which].value == 6000);
+	assert_true(scene.values[which].flags & CULPRIT_MULTIPLEXED);
+	close_scene(&scene);
+}
+
+#define RING_BYTES (16 * (size_t)sysconf(_SC_PAGESIZE))
+
+/* The group of r1 and r2 is on the PMU every other 4 ms; the kernel notes it each half ms that it
+ * is. r1 counts `base`, and `more` in every other turn, r2 ten times as much. */
+static void take_turns(struct replayed_event *clock, uint64_t turns, uint64_t base, uint64_t more)
+{
+	uint64_t enabled = 0, running = 0, count = 0;
+	for (uint64_t turn = 0; turn < turns; turn++) {
+		for (int half_ms = 0; half_ms < 8; half_ms++) {
+			enabled += 500000, running += 500000;
+			count += base + (turn % 2 ? more : 0);
+			const uint64_t words[] = {
+				3, enabled, running, count, 10 * count, running
+			};
+			replayed_sample(clock, RING_BYTES, words, 6);
+		}
+		enabled += 4000000;
+	}
+	for (uint64_t config = 1; config <= 2; config++) {
+		struct replayed_event *event = replayed_find(PERF_TYPE_RAW, config);
+		event->count = config == 1 ? count : 10 * count;
+		event->enabled_ns = enabled;
+		event->running_ns = running;
+	}
+}
+
+static void what_takes_turns_has_an_interval(void **state)
+{
+	(void)state;
+	struct scene scene;
+	replayed_begin();
+	replayed.pmu_counters = 2;
+	assert_int_equal(open_scene(&scene, counting_intel, "r1,r2,r3,r4", NULL), 0);
+	struct replayed_event *clock = NULL, *leader = replayed_find(PERF_TYPE_RAW, 1);
+	for (size_t i = 0; i < replayed.count; i++)
+		if (replayed.events[i].open && replayed.events[i].attr.sample_period &&
+		    &replayed.events[replayed.events[i].leader] == leader)
+			clock = &replayed.events[i];
+	assert_non_null(clock);
+	assert_int_equal(clock->attr.type, PERF_TYPE_SOFTWARE);
+
+	assert_int_equal(culprit_counters_start(scene.counters), 0);
+	take_turns(clock, 40, 500, 0);
+	assert_int_equal(culprit_counters_stop(scene.counters), 0);
+	assert_int_equal(culprit_counters_values(scene.counters, scene.values, 4), 0);
+	assert_true(scene.values[0].value == 2 * 160000);
+	assert_int_equal(scene.values[0].flags, CULPRIT_MULTIPLEXED);
+	/* the same in every turn: nothing is in doubt */
+	assert_true(scene.values[0].low > 319999 && scene.values[0].high < 320001);
+
+	/* one turn 4000 and the next 8000: a squared difference of 4000^2 is twice the variance of
+	   a turn; 40 turns were not seen, and the rate of those that stands for them has as much */
+	culprit_counters_start(scene.counters);
+	for (uint64_t config = 1; config <= 2; config++) {
+		struct replayed_event *event = replayed_find(PERF_TYPE_RAW, config);
+		event->count = event->enabled_ns = event->running_ns = 0;
+	}
+	culprit_counters_start(scene.counters);
+	take_turns(clock, 40, 500, 500);
+	culprit_counters_stop(scene.counters);
+	culprit_counters_values(scene.counters, scene.values, 4);
+	assert_true(scene.values[0].value == 480000);
+	double half = scene.values[0].high - scene.values[0].value;
+	double expected = 2.06 * sqrt(80.0 * 4000 * 4000 / 2);
+	assert_true(half > 0.9 * expected && half < 1.05 * expected);
+	assert_true(fabs(scene.values[1].high - scene.values[1].value - 10 * half) < 1e-3 * half);
+	close_scene(&scene);
+}
+
+static void what_does_not_take_turns_has_no_clock(void **state)
+{
+	(void)state;
+	struct scene scene;
+	replayed_begin();
+	replayed.pmu_counters = 4;
+	assert_int_equal(open_scene(&scene, counting_intel, "r1,r2,r3,r4", NULL), 0);
+	for (size_t i = 0; i < replayed.count; i++)
+		assert_false(replayed.events[i].open && replayed.events[i].attr.sample_period);
+	close_scene(&scene);
+}
+
+static void names_of_ones_own_are_counted(void **state)
+{
+	(void)state;
+	struct scene scene;
+	char path[] = "/tmp/culprit-definitions-XXXXXX";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	static const char text[] =
+		"# mine\nl3-miss = r412e\n  slow = cpu/event=0x3c,umask=2/u # u\n";
+	assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
+	close(fd);
+	struct culprit_options options = { .definitions = path };
+	replayed_begin();
+	assert_int_equal(open_scene(&scene, counting_intel, "l3-miss,slow,cycles", &options), 0);
+	struct replayed_event *miss = replayed_find(PERF_TYPE_RAW, 0x412e);
+	struct replayed_event *slow = replayed_find(4, 0x23c);
+	assert_true(miss && slow && slow->attr.exclude_kernel && !miss->attr.exclude_kernel);
+	assert_int_equal(culprit_counters_event(scene.counters, 0, &scene.event), 0);
+	assert_string_equal(scene.event.name, "l3-miss");
+	close_scene(&scene);
+	unlink(path);
+}
+
+static void definitions_that_cannot_be_read_are_named(void **state)
+{
+	(void)state;
+	struct scene scene;
+	struct culprit_options options = { .definitions = "/nowhere/definitions" };
+	replayed_begin();
+	assert_int_equal(open_scene(&scene, counting_intel, "cycles", &options), -ENOENT);
+	assert_string_equal(scene.error.text, "cannot read definitions '/nowhere/definitions': No "
+					      "such file or directory");
+	close_scene(&scene);
+}
+
+static void targets_that_cannot_be_are_refused(void **state)
+{
+	(void)state;
+	struct scene scene;
+	static const struct culprit_options cases[] = {
+		{ .subject = CULPRIT_PROCESS, .id = 0 },
+		{ .subject = CULPRIT_THREAD, .id = -4 },
+		{ .subject = CULPRIT_CPU, .id = -1 },
+		{ .subject = (enum culprit_subject)77 },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		replayed_begin();
+		assert_int_equal(open_scene(&scene, counting_intel, "cycles", &cases[i]), -EINVAL);
+		close_scene(&scene);
+	}
+	struct culprit_options gone = { .subject = CULPRIT_PROCESS, .id = INT32_MAX };
+	replayed_begin();
+	assert_int_equal(open_scene(&scene, counting_intel, "cycles", &gone), -ESRCH);
+	close_scene(&scene);
+}
+
+/* On the real kernel: what every machine can count. */
+
+static void counts_page_faults_of_this_thread(void **state)
+{
+	(void)state;
+	struct culprit_counters *counters;
+	struct culprit_error error;
+	struct culprit_value value;
+	int status = culprit_counters_open("page-faults:u", NULL, &counters, &error);
+	if (status == -EACCES || status == -ENOENT) {
+		SKIP("page faults may not be counted: %s", error.text);
+	}
+	assert_int_equal(status, 0);
+	enum { PAGES = 64 };
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	volatile char *memory = mmap(NULL, PAGES * size, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(memory != MAP_FAILED);
+	madvise((void *)memory, PAGES * size, MADV_NOHUGEPAGE);
+	assert_int_equal(culprit_counters_start(counters), 0);
+	for (size_t i = 0; i < PAGES; i++)
+		memory[i * size] = 1;
+	assert_int_equal(culprit_counters_stop(counters), 0);
+	assert_int_equal(culprit_counters_values(counters, &value, 1), 0);
+	/* each page of memory that was never used faults once */
+	assert_in_range((uint64_t)value.value, PAGES, PAGES + 2);
+	assert_int_equal(culprit_counters_start(counters), 0);
+	for (size_t i = 0; i < PAGES; i++)
+		memory[i * size] = 2;
+	assert_int_equal(culprit_counters_stop(counters), 0);
+	assert_int_equal(culprit_counters_values(counters, &value, 1), 0);
+	assert_true(value.value == 0);
+	munmap((void *)memory, PAGES * size);
+	culprit_counters_close(counters);
+}
+
+static void leaves_no_descriptor_open(void **state)
+{
+	(void)state;
+	int before = open("/dev/null", O_RDONLY);
+	close(before);
+	for (int i = 0; i < 3; i++) {
+		struct culprit_counters *counters;
+		if (culprit_counters_open("cycles,page-faults:u", NULL, &counters, NULL) == 0)
+			culprit_counters_close(counters);
+	}
+	int after = open("/dev/null", O_RDONLY);
+	close(after);
+	assert_int_equal(before, after);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_measurement_is_the_difference_of_two_readings),
+		cmocka_unit_test(without_a_pmu_time_stands_for_cycles_and_that_is_said),
+		cmocka_unit_test(strictness_refuses_what_cannot_be_counted),
+		cmocka_unit_test(nothing_that_counts_is_an_error),
+		cmocka_unit_test(refusals_are_errors_with_their_reason),
+		cmocka_unit_test(time_on_cores_of_another_type_is_no_multiplexing),
+		cmocka_unit_test(
+			a_third_of_the_time_off_the_pmu_is_multiplexing_on_such_machines_too),
+		cmocka_unit_test(what_takes_turns_has_an_interval),
+		cmocka_unit_test(what_does_not_take_turns_has_no_clock),
+		cmocka_unit_test(names_of_ones_own_are_counted),
+		cmocka_unit_test(definitions_that_cannot_be_read_are_named),
+		cmocka_unit_test(targets_that_cannot_be_are_refused),
+		cmocka_unit_test(counts_page_faults_of_this_thread),
+		cmocka_unit_test(leaves_no_descriptor_open),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

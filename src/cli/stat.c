@@ -31,7 +31,7 @@ static int print_interval(void *context, const struct counts *counts)
 	if (options->format == STAT_JSON)
 		stat_json_print_interval(counts, &page);
 	else if (options->format == STAT_SEPARATED)
-		stat_separated_print(counts, options->separator, true, &page);
+		stat_separated_print(counts, options->separator, true, NULL, &page);
 	else
 		stat_text_print_interval(counts, intervals->count % HEAD_EVERY == 0, &page);
 	intervals->count++;
@@ -57,7 +57,7 @@ static int print_run(const struct stat_task *task, const struct stat_counting *c
 	if (options->format == STAT_JSON)
 		stat_json_print(&counts, one ? &factor : NULL, &page);
 	else if (options->format == STAT_SEPARATED)
-		stat_separated_print(&counts, options->separator, false, &page);
+		stat_separated_print(&counts, options->separator, false, NULL, &page);
 	else
 		stat_text_print(&counts, one ? &factor : NULL, &page);
 	return stat_output_write(output, &page);

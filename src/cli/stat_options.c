@@ -177,14 +177,15 @@ static int check_runs(const struct verb *verb, bool command)
 	if (!command && !asked.commands.count)
 		return options_misuse(verb, "--repeat needs a command");
 	if (asked.interval || asked.control || asked.has_duration || asked.delay ||
-	    asked.per_core || asked.per_cpu)
+	    asked.per_core || asked.per_cpu || asked.per_thread)
 		return options_misuse(verb, "--%s goes with one run, not with %s",
 				      asked.interval	   ? "interval"
 				      : asked.control	   ? "control"
 				      : asked.has_duration ? "duration"
 				      : asked.delay	   ? "delay"
 				      : asked.per_core	   ? "per-core"
-							   : "per-cpu",
+				      : asked.per_cpu	   ? "per-cpu"
+							   : "per-thread",
 				      asked.commands.count ? "--cmd" : "--repeat");
 	if (asked.commands.count && !asked.has_repeat)
 		asked.repeat = REPEAT_DEFAULT;

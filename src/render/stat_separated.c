@@ -1,6 +1,7 @@
 #include "render/stat_separated.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -11,6 +12,7 @@ struct lines {
 	const struct counts *counts;
 	const char *separator;
 	bool with_time;
+	const double *spreads; /* NULL: no field for them */
 	struct buffer *out;
 	struct buffer cell;
 };
@@ -49,6 +51,10 @@ static void print_event(struct lines *lines, const struct counts_row *row, size_
 	append_text(lines, unit);
 	buffer_append_text(lines->out, separator);
 	append_text(lines, event->name);
+	if (lines->spreads)
+		buffer_append_text(lines->out, separator);
+	if (lines->spreads && isfinite(lines->spreads[index]))
+		buffer_printf(lines->out, "%.2f%%", lines->spreads[index]);
 	buffer_printf(lines->out, "%s%" PRIu64 "%s%.2f%s%s%s", separator, value->running_ns,
 		      separator, counts_running_percent(value), separator, beside, separator);
 	append_text(lines, words);
@@ -63,7 +69,9 @@ static void print_metric(struct lines *lines, const struct counts_row *row, size
 	begin_line(lines, row);
 	buffer_printf(lines->out, "%s%s%s", figure, separator, separator);
 	append_text(lines, lines->counts->metrics[index].name);
-	buffer_printf(lines->out, "%s%s%s%s\n", separator, separator, separator, separator);
+	for (int i = lines->spreads ? 0 : 1; i < 5; i++)
+		buffer_append_text(lines->out, separator);
+	buffer_append_u8(lines->out, '\n');
 }
 
 static void release(struct lines *lines)
@@ -72,9 +80,9 @@ static void release(struct lines *lines)
 }
 
 void stat_separated_print(const struct counts *counts, const char *separator, bool with_time,
-			  struct buffer *out)
+			  const double *spreads, struct buffer *out)
 {
-	CLEANUP(release) struct lines lines = { counts, separator, with_time, out, { 0 } };
+	CLEANUP(release) struct lines lines = { counts, separator, with_time, spreads, out, { 0 } };
 	for (size_t i = 0; i < counts->event_count; i++)
 		for (size_t row = 0; row < counts->row_count; row++)
 			print_event(&lines, &counts->rows[row], i);

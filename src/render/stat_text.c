@@ -52,9 +52,10 @@ struct layout {
 	const struct counts *counts;
 	struct buffer *out;
 	size_t label_width;
-	bool with_cpus; /* rows are cores */
-	double time_s;	/* NAN: no column for it */
-	bool scaled;	/* something was counted a part of the time */
+	bool with_cpus;			   /* rows are cores */
+	double time_s;			   /* NAN: no column for it */
+	const struct stat_text_runs *runs; /* NULL: it was one */
+	bool scaled;			   /* something was counted a part of the time */
 };
 
 static void begin_line(struct layout *layout, const struct counts_row *row)
@@ -72,6 +73,12 @@ static void end_line(struct buffer *out)
 	while (out->size && out->data[out->size - 1] == ' ')
 		out->size--;
 	buffer_append_u8(out, '\n');
+}
+
+static void append_spread(struct buffer *out, double percent)
+{
+	if (isfinite(percent))
+		buffer_printf(out, "  ( +- %5.2f%% )", percent);
 }
 
 static void print_event(struct layout *layout, const struct counts_row *row, size_t index)
@@ -99,6 +106,8 @@ static void print_event(struct layout *layout, const struct counts_row *row, siz
 	else
 		buffer_printf(layout->out, "   %*s ", REMARK_WIDTH, "");
 	append_padded(layout->out, words, WORDS_WIDTH);
+	if (layout->runs)
+		append_spread(layout->out, layout->runs->events[index]);
 	if (value->state == COUNTS_KNOWN && value->running_ns < value->enabled_ns) {
 		buffer_printf(layout->out, "  (%.2f%%)", counts_running_percent(value));
 		layout->scaled = true;
@@ -142,30 +151,57 @@ static struct layout layout_of(const struct counts *counts, struct buffer *out)
 				.time_s = NAN };
 }
 
-void stat_text_print(const struct counts *counts, const struct limiting_factor *factor,
-		     struct buffer *out)
+static void print_time(struct layout *layout, double seconds, const char *words, double spread)
 {
-	struct layout layout = layout_of(counts, out);
+	buffer_printf(layout->out, "%*.9f ", VALUE_WIDTH, seconds);
+	if (isfinite(spread))
+		buffer_printf(layout->out, "+- %.9f ", seconds * spread / 100);
+	buffer_printf(layout->out, "seconds %s", words);
+	append_spread(layout->out, spread);
+	buffer_append_u8(layout->out, '\n');
+}
+
+static void print_head(struct layout *layout, const struct limiting_factor *factor)
+{
 	char limit[LIMIT_TEXT_SIZE];
-	buffer_append_u8(out, '\n');
+	buffer_append_u8(layout->out, '\n');
 	if (factor) {
 		limit_text(factor, limit);
-		buffer_printf(out, " %s\n\n", limit);
+		buffer_printf(layout->out, " %s\n\n", limit);
 	}
-	buffer_append_text(out, " Performance counter stats for ");
-	append_safe(out, counts->subject);
-	buffer_append_text(out, ":\n\n");
+	buffer_append_text(layout->out, " Performance counter stats for ");
+	append_safe(layout->out, layout->counts->subject);
+	if (layout->runs)
+		buffer_printf(layout->out, " (%zu run%s)", layout->runs->runs,
+			      layout->runs->runs == 1 ? "" : "s");
+	buffer_append_text(layout->out, ":\n\n");
+}
+
+void stat_text_print_runs(const struct counts *counts, const struct limiting_factor *factor,
+			  const struct stat_text_runs *runs, struct buffer *out)
+{
+	struct layout layout = layout_of(counts, out);
+	layout.runs = runs;
+	print_head(&layout, factor);
 	print_rows(&layout);
 	if (counts->event_count)
 		buffer_append_u8(out, '\n');
-	buffer_printf(out, "%*.9f seconds time elapsed\n\n", VALUE_WIDTH, counts->elapsed_s);
+	print_time(&layout, counts->elapsed_s, "time elapsed", runs ? runs->elapsed : NAN);
+	buffer_append_u8(out, '\n');
 	if (isfinite(counts->user_s)) {
-		buffer_printf(out, "%*.9f seconds user\n", VALUE_WIDTH, counts->user_s);
-		buffer_printf(out, "%*.9f seconds sys\n\n", VALUE_WIDTH, counts->system_s);
+		print_time(&layout, counts->user_s, "user", runs ? runs->user : NAN);
+		print_time(&layout, counts->system_s, "sys", runs ? runs->system : NAN);
+		buffer_append_u8(out, '\n');
 	}
 	if (layout.scaled)
 		buffer_append_text(out, " (n%): counted so much of the time and scaled to all of "
 					"it; how far off that is, is not known\n\n");
+}
+
+void stat_text_print(const struct counts *counts, const struct limiting_factor *factor,
+		     struct buffer *out)
+{
+	stat_text_print_runs(counts, factor, NULL, out);
 }
 
 void stat_text_print_interval(const struct counts *counts, bool with_head, struct buffer *out)

@@ -210,9 +210,12 @@ static void find_cause(const struct stat_counting *counting, size_t event, char 
 			at = t;
 		}
 	}
-	if (refused)
-		perf_open_explain(asked, refused->state == COUNT_OPEN ? -EACCES : refused->code,
-				  targets->list[at].pid, targets->list[at].cpu, text, size);
+	/* one that is open does without the kernel's part, where it happens */
+	if (refused && refused->state == COUNT_OPEN)
+		perf_open_explain(asked, -EACCES, 0, -1, text, size);
+	else if (refused)
+		perf_open_explain(asked, refused->code, targets->list[at].pid,
+				  targets->list[at].cpu, text, size);
 }
 
 static bool was_before(const struct stat_counting *counting, size_t event, const char *cause)

@@ -46,7 +46,10 @@ static void add_reason(const struct limiting_factor *factor, char text[LIMIT_TEX
 	case LIMIT_CROWDED:
 	case LIMIT_OFF_CPU:
 		if (isfinite(factor->switches_per_s))
-			add(text, ", it gave up its CPU %.3g times a second",
+			add(text,
+			    factor->limit == LIMIT_CROWDED
+				    ? ", its CPU was taken from it %.3g times a second"
+				    : ", it gave up its CPU %.3g times a second",
 			    factor->switches_per_s);
 		break;
 	case LIMIT_PAGE_FAULTS:

@@ -19,7 +19,7 @@ as_user -a --duration 10ms >said 2>&1 || status=$?
 expect_match "whole CPUs" "$(cat said)" 'permission denied'
 # too many targets for the descriptors that one may have: the message says what to raise
 (
-	ulimit -n 20
+	ulimit -n 15
 	status=0
 	as_user -e task-clock,page-faults,minor-faults,major-faults,dummy,cpu-clock,alignment-faults,emulation-faults,task-clock,page-faults,minor-faults,major-faults,dummy -o - true >said 2>&1 || status=$?
 	expect_equal "status" $status 1

@@ -136,5 +136,8 @@ struct limiting_factor limiting_factor_of(const struct run_figures *figures)
 		factor.limit = why_off_cpu(figures, factor.cpus_used);
 	else
 		factor.limit = on_cpu(figures, &factor);
+	if (factor.limit == LIMIT_CROWDED)
+		factor.switches_per_s =
+			quotient(figures->involuntary_switches, figures->elapsed_s);
 	return factor;
 }

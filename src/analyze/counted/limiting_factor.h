@@ -49,7 +49,7 @@ struct limiting_factor {
 	double page_faults_per_s;   /* of CPU time */
 	double page_fault_share;    /* of the kernel's time, at least */
 	double misprediction_share; /* of cycles, at least */
-	double switches_per_s;	    /* voluntary ones, of elapsed time */
+	double switches_per_s; /* voluntary ones, of elapsed time; of LIMIT_CROWDED the others */
 };
 
 struct limiting_factor limiting_factor_of(const struct run_figures *figures);

@@ -153,6 +153,8 @@ static void samples_are_of_the_segment_alone(void **state)
 	struct culprit_sampler *sampler =
 		opened((struct culprit_sampler_options){ .fd = 0 }, &seen);
 	double since = cpu_s();
+	while (cpu_s() - since < 100e-9 * PERIOD_NS) /* 100 periods before the first segment */
+		outside(100000);
 	while (seen.inside < WANTED && patient(since)) {
 		outside(1000000);
 		assert_int_equal(culprit_sampler_start(sampler), 0);

@@ -126,9 +126,9 @@ struct culprit_value {
 };
 
 /* A measurement begins. 0 or a negative errno value (-ESRCH: the subject has ended). */
-CULPRIT_API int culprit_counters_start(struct culprit_counters *counters);
+CULPRIT_API_BOUND int culprit_counters_start(struct culprit_counters *counters);
 /* It ends; start() begins the next one. 0 or a negative errno value. */
-CULPRIT_API int culprit_counters_stop(struct culprit_counters *counters);
+CULPRIT_API_BOUND int culprit_counters_stop(struct culprit_counters *counters);
 /*
  * Values of the measurement that ended last, or, between start and stop, of the time since start.
  * Fills values[0..count), in the order the events were written; at most as many as there are events

@@ -19,6 +19,21 @@ extern "C" {
 #define CULPRIT_API
 #endif
 
+/*
+ * Of functions that begin and end a measurement: the program's calls of them are bound when it is
+ * loaded. Bound by the first call, as calls of shared libraries usually are, that first measurement
+ * would contain some hundred instructions of the dynamic linker. clang has no such attribute; there
+ * the option -fno-plt, or -Wl,-z,now, does the same.
+ */
+#if defined(__has_attribute)
+#if __has_attribute(noplt)
+#define CULPRIT_API_BOUND CULPRIT_API __attribute__((noplt))
+#endif
+#endif
+#ifndef CULPRIT_API_BOUND
+#define CULPRIT_API_BOUND CULPRIT_API
+#endif
+
 struct culprit_error {
 	int code;	 /* negative errno value; 0 when nothing was set */
 	char text[1024]; /* "" when nothing was set */

@@ -69,10 +69,10 @@ CULPRIT_API int culprit_regions_join(struct culprit_regions *regions, struct cul
 /* It takes part no more; what it counted stays. */
 CULPRIT_API void culprit_regions_leave(struct culprit_regions *regions);
 
-CULPRIT_API void culprit_region_begin(struct culprit_region *region);
+CULPRIT_API_BOUND void culprit_region_begin(struct culprit_region *region);
 /* Ends the region that this thread began last. Of another one than that: both are counted as
    mismatched, and nothing else happens. */
-CULPRIT_API void culprit_region_end(struct culprit_region *region);
+CULPRIT_API_BOUND void culprit_region_end(struct culprit_region *region);
 
 /* What one event came to in one region: in one thread, or in all together. */
 struct culprit_region_event {

@@ -83,8 +83,8 @@ CULPRIT_API int culprit_sampler_open(const char *event,
 				     struct culprit_error *error);
 /* May be called any number of times in turn. 0 or a negative errno value; stop's may be one of writing,
    too. What is written to the file by stop may wait for more, by drain and close it does not. */
-CULPRIT_API int culprit_sampler_start(struct culprit_sampler *sampler);
-CULPRIT_API int culprit_sampler_stop(struct culprit_sampler *sampler);
+CULPRIT_API_BOUND int culprit_sampler_start(struct culprit_sampler *sampler);
+CULPRIT_API_BOUND int culprit_sampler_stop(struct culprit_sampler *sampler);
 /* Empties the buffer. 0, or a negative errno value of writing; after one, nothing more is written. */
 CULPRIT_API int culprit_sampler_drain(struct culprit_sampler *sampler);
 

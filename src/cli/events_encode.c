@@ -54,6 +54,19 @@ static bool counted_here(const struct pmu_list *pmus, const struct event *event,
 	return code == 0;
 }
 
+/* Its place in its group, if any, and whether it is sampled there; "" of one that stands alone. */
+static const char *place_of(const struct event_list *list, size_t i)
+{
+	size_t leader = list->events[i].leader, sampled;
+	if (event_list_group_size(list, leader) == 1)
+		return "";
+	bool read = event_list_sampled(list, leader, &sampled, NULL) == 0;
+	if (leader == i)
+		return read && sampled != i ? " (leads a group, is not sampled)"
+					    : " (leads a group)";
+	return read && sampled == i ? " (in the group, is sampled)" : " (in the group)";
+}
+
 static void print_event(const struct pmu_list *pmus, const struct event_list *list, size_t i)
 {
 	const struct event *event = &list->events[i];
@@ -62,10 +75,7 @@ static void print_event(const struct pmu_list *pmus, const struct event_list *li
 	event_format_perf(event, perf, sizeof(perf));
 	format_excluded(attr, excluded, sizeof(excluded));
 	page_line("%s%s%s%s", event->name, event->core_type ? " on " : "",
-		  event->core_type ? event->core_type : "",
-		  event->leader == i && event_list_group_size(list, i) > 1 ? " (leads a group)"
-		  : event->leader != i					   ? " (in the group)"
-									   : "");
+		  event->core_type ? event->core_type : "", place_of(list, i));
 	page_line("  perf     %s", perf);
 	page_line("  PMU      %s", event->pmu);
 	page_line("  type     %" PRIu32 "%s%s%s", (uint32_t)attr->type, attr->type < 6 ? " (" : "",

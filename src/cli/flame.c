@@ -164,9 +164,9 @@ static int ratio_for(const struct event_columns *columns, enum flame_metric metr
 	case FLAME_STALLS:
 		return flame_ratio_stalls(columns, ratio, err);
 	case FLAME_RETIRING:
-		return flame_ratio_slots(columns, FLAME_SLOTS_RETIRING, ratio, err);
+		return flame_ratio_slots(columns, SLOTS_RETIRING, width, ratio, err);
 	case FLAME_BACKEND:
-		return flame_ratio_slots(columns, FLAME_SLOTS_BACKEND, ratio, err);
+		return flame_ratio_slots(columns, SLOTS_BACKEND, width, ratio, err);
 	case FLAME_RATIO:
 		return flame_ratio_of(columns, given.color, ratio, err);
 	default:

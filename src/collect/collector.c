@@ -72,7 +72,7 @@ static int add_event(struct session *session, struct sampler *sampler, bool samp
 {
 	const struct perf_event_attr *attr = &sampler->attr;
 	const struct event *event = sampler->event;
-	const struct sampler *leader = &session->counters.samplers[sampler->leader];
+	const struct sampler *reader = &session->counters.samplers[sampler->sampled_by];
 	struct profile_event row = {
 		.name = span_of_text(sampler->name),
 		.unit = span_of_text(event->unit ? event->unit : "events"),
@@ -97,7 +97,7 @@ static int add_event(struct session *session, struct sampler *sampler, bool samp
 			   (attr->exclude_guest ? EXCLUDE_GUEST : 0u),
 		.origin = ORIGIN_MEASURED,
 		.sampled = sampler->sampled,
-		.leader = sampler->sampled ? (struct span){ NULL, 0 } : span_of_text(leader->name),
+		.leader = sampler->sampled ? (struct span){ NULL, 0 } : span_of_text(reader->name),
 	};
 	return profile_add_event(session->profile, &row, &sampler->id);
 }

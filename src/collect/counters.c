@@ -83,12 +83,10 @@ void counters_release(struct counters *counters)
 static int enable(struct counters *counters, struct counter *counter, struct error *err)
 {
 	const struct sampler *sampler = &counters->samplers[counter->sampler];
-	if (sampler->leader != counter->sampler)
-		return 0;
 	struct lane *lane = counters_lane(counters, counter->sampler, counter->slot);
-	if (!lane->periods.count)
+	if (sampler->sampled && !lane->periods.count)
 		period_log_add(&lane->periods, clock_monotonic_ns(), sampler->mean_period);
-	if (counters->options.enable_on_exec)
+	if (sampler->leader != counter->sampler || counters->options.enable_on_exec)
 		return 0;
 	counter->began_ns = clock_monotonic_ns();
 	if (ioctl(counter->fd, PERF_EVENT_IOC_ENABLE, 0))

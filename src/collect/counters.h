@@ -37,10 +37,11 @@ struct sampler {
 	struct perf_event_attr attr;
 	struct perf_layout layout;
 	char name[SAMPLER_NAME_SIZE];
-	size_t leader; /* its own index when it leads or stands alone */
-	size_t group_size;
+	size_t leader;	   /* its own index when it leads or stands alone */
+	size_t sampled_by; /* whose samples read it; its own index when it is sampled */
+	size_t group_size; /* of the group that it leads, or that its samples read; else 1 */
 	bool clock;
-	bool sampled; /* false: read by the samples of its leader */
+	bool sampled; /* false: read by the samples of another event of its group */
 	bool edges; /* its samples carry registers and stack, to be interpreted (collect/edges.h) */
 	bool memory; /* and come with the memory that their registers point to */
 	enum period_policy policy;
@@ -183,8 +184,8 @@ int counters_return_cpu(struct counters *counters, size_t slot, uint64_t *from_n
 /* How many records of a side-band event the kernel could not write, by PERF_FORMAT_LOST. */
 uint64_t counters_lost_of(int fd);
 
-/* Reads the counters (COUNTERS_COUNTED: but for those of clocks) and adds what advanced to their
- * lanes. 0, or -EIO: what was read makes no sense. */
+/* Reads the counters (COUNTERS_COUNTED: but for those of sampled clocks and their groups) and adds
+ * what advanced to their lanes. 0, or -EIO: what was read makes no sense. */
 enum counters_which { COUNTERS_COUNTED, COUNTERS_ALL };
 int counters_read(struct counters *counters, enum counters_which which);
 

@@ -113,7 +113,7 @@ int counters_read(struct counters *counters, enum counters_which which)
 		struct counter *counter = &counters->list[i];
 		const struct sampler *sampler = &counters->samplers[counter->sampler];
 		if (counter->gone || sampler->leader != counter->sampler ||
-		    (which == COUNTERS_COUNTED && sampler->clock))
+		    (which == COUNTERS_COUNTED && counters->samplers[sampler->sampled_by].clock))
 			continue;
 		int ret = counters_read_one(counters, counter);
 		if (ret < 0)

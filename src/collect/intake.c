@@ -66,33 +66,47 @@ static uint64_t thread_key(uint32_t tid, size_t slot)
 	return (uint64_t)tid << 32 | slot;
 }
 
-/* Adds what each member of the group has counted since the leader's last sample to the place of
- * this one (NULL: to none). */
-static int add_group(struct session *session, const struct perf_record *record,
-		     const struct counter *leader, const struct tally_place *place)
+/* Notes the losses of the sampled event that one of its samples tells of. The counts of the group
+ * come in the order of opening: its own may stand behind those that it was lost for. */
+static void note_lost_in_read(const struct session *session, const struct perf_read *read,
+			      const struct counter *sampled, struct lane *lane)
 {
-	const struct perf_read *read = &record->sample.read;
-	struct lane *leader_lane = counters_lane(&session->counters, leader->sampler, leader->slot);
 	for (uint64_t i = 0; i < read->count; i++) {
 		const struct counter *member =
 			counters_by_id(&session->counters, perf_read_id(read, i));
-		if (!member || member->sampler == leader->sampler) {
-			uint64_t lost = member ? perf_read_lost(read, i) : 0;
-			if (member && lost != leader_lane->lost_in_read) {
-				leader_lane->lost_in_read = lost;
-				leader_lane->lost_epoch++;
-			}
+		if (!member || member->sampler != sampled->sampler)
 			continue;
+		uint64_t lost = perf_read_lost(read, i);
+		if (lost != lane->lost_in_read) {
+			lane->lost_in_read = lost;
+			lane->lost_epoch++;
 		}
+	}
+}
+
+/* Adds what each other event of the group has counted since the sampled one's last sample to the
+ * place of this one (NULL: to none). */
+static int add_group(struct session *session, const struct perf_record *record,
+		     const struct counter *sampled, const struct tally_place *place)
+{
+	const struct perf_read *read = &record->sample.read;
+	struct lane *sampled_lane =
+		counters_lane(&session->counters, sampled->sampler, sampled->slot);
+	note_lost_in_read(session, read, sampled, sampled_lane);
+	for (uint64_t i = 0; i < read->count; i++) {
+		const struct counter *member =
+			counters_by_id(&session->counters, perf_read_id(read, i));
+		if (!member || member->sampler == sampled->sampler)
+			continue;
 		struct read_value value = {
 			.id = perf_read_id(read, i),
-			.key = session->inherit ? thread_key(record->identity.tid, leader->slot)
-						: leader->slot,
+			.key = session->inherit ? thread_key(record->identity.tid, sampled->slot)
+						: sampled->slot,
 			.value = perf_read_value(read, i),
 			.enabled = session->inherit ? 0 : read->time_enabled,
 			.running = session->inherit ? 0 : read->time_running,
-			.epoch = leader_lane->lost_epoch,
-			.first_epoch = session->inherit ? leader_lane->lost_epoch : 0,
+			.epoch = sampled_lane->lost_epoch,
+			.first_epoch = session->inherit ? sampled_lane->lost_epoch : 0,
 		};
 		double events;
 		int result = read_window_add(&session->reads, &value, &events);

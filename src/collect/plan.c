@@ -85,14 +85,15 @@ static double budget_rate(const struct plan *plan, const struct collect_options 
 {
 	double percent = budget_percent(options);
 	double share = plan->edges ? 1 - EDGE_SHARE : 1;
-	struct event event = options->events->events[0];
-	if (plan->samplers[0].edges)
+	size_t first = plan->samplers[0].sampled_by;
+	struct event event = *plan->samplers[first].event;
+	if (plan->samplers[first].edges)
 		ask_for_registers(&event.attr, plan->counters.edge_registers);
 	int64_t limit = (int64_t)perf_limit_sample_rate();
 	struct sample_cost cost;
 	char sentence[256];
 	if (sample_cost_measure(&event, limit,
-				plan->samplers[0].memory ? plan->counters.memory : NULL, &cost,
+				plan->samplers[first].memory ? plan->counters.memory : NULL, &cost,
 				NULL) < 0) {
 		snprintf(sentence, sizeof(sentence),
 			 "the cost of a sample could not be measured: %d samples a second and CPU",
@@ -194,15 +195,13 @@ static double guess_rate(const struct sampler *sampler)
 	return fast ? GUESS_CYCLES_HZ : GUESS_EVENTS_HZ;
 }
 
-static bool needs_rate(const struct collect_options *options)
+static bool needs_rate(const struct plan *plan, const struct collect_options *options)
 {
 	if (options->period || options->frequency_hz)
 		return false;
-	for (size_t i = 0; i < options->events->count; i++) {
-		const struct event *event = &options->events->events[i];
-		if (event->leader == i && !event->attr.sample_period)
+	for (size_t i = 0; i < plan->sampler_count; i++)
+		if (plan->samplers[i].sampled && !plan->samplers[i].event->attr.sample_period)
 			return true;
-	}
 	return false;
 }
 
@@ -240,6 +239,20 @@ static void apply_scope(struct perf_event_attr *attr, const struct collect_optio
 		attr->exclude_user = 1;
 }
 
+static int place_in_group(const struct event_list *events, size_t at, struct sampler *sampler,
+			  struct error *err)
+{
+	sampler->leader = events->events[at].leader;
+	int ret = event_list_sampled(events, sampler->leader, &sampler->sampled_by, err);
+	if (ret < 0)
+		return ret;
+	sampler->sampled = sampler->sampled_by == at;
+	sampler->group_size = sampler->sampled || sampler->leader == at
+				      ? event_list_group_size(events, sampler->leader)
+				      : 1;
+	return 0;
+}
+
 static int make_samplers(struct plan *plan, const struct collect_options *options,
 			 struct error *err)
 {
@@ -255,10 +268,10 @@ static int make_samplers(struct plan *plan, const struct collect_options *option
 		struct sampler *sampler = &plan->samplers[i];
 		sampler->event = event;
 		sampler->attr = event->attr;
-		sampler->leader = event->leader;
 		sampler->clock = event->clock;
-		sampler->sampled = event->leader == i;
-		sampler->group_size = sampler->sampled ? event_list_group_size(events, i) : 1;
+		int ret = place_in_group(events, i, sampler, err);
+		if (ret < 0)
+			return ret;
 		snprintf(sampler->name, sizeof(sampler->name), "%s", event->name);
 		apply_scope(&sampler->attr, options);
 		if (event->uncore)
@@ -283,7 +296,7 @@ static bool may_watch_cpus(const struct plan *plan)
 	int cpu = (int)cpu_set_next(&plan->cpus, 0);
 	for (size_t i = 0; i < plan->sampler_count; i++) {
 		struct perf_event_attr attr = plan->samplers[i].attr;
-		if (plan->samplers[i].leader != i)
+		if (!plan->samplers[i].sampled)
 			continue;
 		attr.disabled = 1;
 		attr.freq = 0;
@@ -330,7 +343,7 @@ static void choose_mode(struct plan *plan, const struct collect_options *options
 	};
 }
 
-/* Leaders are sampled without the members of their groups. */
+/* What is sampled is so without the rest of its group. */
 static void drop_members(struct plan *plan)
 {
 	size_t kept = 0;
@@ -338,7 +351,7 @@ static void drop_members(struct plan *plan)
 		if (!plan->samplers[i].sampled)
 			continue;
 		plan->samplers[kept] = plan->samplers[i];
-		plan->samplers[kept].leader = kept;
+		plan->samplers[kept].leader = plan->samplers[kept].sampled_by = kept;
 		plan->samplers[kept++].group_size = 1;
 	}
 	plan->sampler_count = kept;
@@ -384,7 +397,7 @@ int plan_make(struct plan *plan, const struct collect_options *options,
 	if (ret < 0)
 		return ret;
 	choose_memory(plan, options, memory);
-	bool budgeted = !options->frequency_hz && needs_rate(options);
+	bool budgeted = !options->frequency_hz && needs_rate(plan, options);
 	double rate_hz = options->frequency_hz ? (double)options->frequency_hz
 			 : budgeted	       ? budget_rate(plan, options)
 					       : 0;

@@ -254,6 +254,19 @@ static int check_all_fit(struct trial *trial, const struct count_plan *plan, str
 	return status;
 }
 
+static void find_shared(const struct event_list *events, struct count_plan *plan)
+{
+	for (size_t g = 0; g < plan->group_count; g++) {
+		const struct event *leader = &events->events[plan->members[plan->groups[g].first]];
+		for (size_t h = 0; h < plan->group_count && is_of_cores(leader); h++) {
+			const struct event *other =
+				&events->events[plan->members[plan->groups[h].first]];
+			if (h != g && is_of_cores(other) && strcmp(other->pmu, leader->pmu) == 0)
+				plan->groups[g].shared = true;
+		}
+	}
+}
+
 int count_plan_make(const struct event_list *events, const struct perf_event_attr *attrs,
 		    const struct count_kernel *kernel, bool never_multiplex,
 		    struct count_plan *plan, struct error *err)
@@ -276,6 +289,7 @@ int count_plan_make(const struct event_list *events, const struct perf_event_att
 		status = error_set(err, -ENOMEM, "out of memory while grouping events");
 	} else {
 		form_groups(&trial, plan, placed);
+		find_shared(events, plan);
 		if (never_multiplex)
 			status = check_all_fit(&trial, plan, err);
 	}

@@ -19,7 +19,8 @@ struct perf_event_attr;
 /* Events that are on the PMU at the same times: members[first, first + size). */
 struct count_group {
 	size_t first, size;
-	bool live; /* all of its events are mapped */
+	bool shared; /* there are further groups of its PMU, which may have to take turns */
+	bool live;   /* all of its events are mapped */
 };
 
 struct count_plan {

@@ -28,6 +28,7 @@ void count_set_close(struct count_set *set)
 		if (set->slots[i].fd >= 0)
 			set->kernel->close(set->slots[i].fd);
 	}
+	count_set_close_rings(set, mapped);
 	own_process_release(&set->own);
 	count_plan_release(&set->plan);
 	free(set->slots);
@@ -235,6 +236,8 @@ int count_set_open(const struct event_list *events, const struct pmu_list *pmus,
 				     &set->plan, err);
 	if (status == 0)
 		status = open_all(set, options, err);
+	if (status == 0 && options->slices && options->inherit == COUNT_ALONE)
+		status = count_set_open_rings(set);
 	if (status)
 		return status;
 	find_live_groups(set);

@@ -42,6 +42,7 @@ struct count_options {
 	bool user_only;
 	bool pinned;
 	bool never_multiplex; /* -EBUSY with the event that does not fit beside the others */
+	bool slices;	      /* of the first target: see count_set_half_width() */
 	bool live; /* map the counters, so that count_set_moments() reads them in user space
 		      (moment.h) */
 };
@@ -94,3 +95,16 @@ int count_set_read(struct count_set *set, size_t target, struct count_reading *r
  * counts: one that was on the PMU for a smaller part of its time should be scaled by itself. */
 int count_set_read_all(struct count_set *set, struct count_reading *readings,
 		       struct count_reading *scratch);
+
+/*
+ * How far a scaled count may be wrong, for sets that were opened with `slices`: the kernel notes
+ * how groups that take turns on the PMU proceed (slice_ring.h). count_set_begin_slices() when a
+ * measurement begins, count_set_take_slices() when it has ended, with what the first target's
+ * events were enabled for by then, in order of the events.
+ */
+void count_set_begin_slices(struct count_set *set);
+void count_set_take_slices(struct count_set *set, const uint64_t *enabled_ns);
+/* Half the width of the 95 % interval of the scaled count, in events (slices.h). False when it is
+ * not known. */
+bool count_set_half_width(const struct count_set *set, size_t event, double count,
+			  double enabled_ns, double running_ns, double *half_width);

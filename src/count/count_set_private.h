@@ -8,6 +8,7 @@
 #include "count/count_plan.h"
 #include "count/count_set.h"
 #include "count/own_process.h"
+#include "count/slice_ring.h"
 #include "machine/event.h"
 
 /* One event on one target. */
@@ -26,6 +27,7 @@ struct count_set {
 	struct count_target *targets;
 	struct count_slot *slots; /* [target][event] */
 	struct count_plan plan;
+	struct slice_ring *rings; /* of each group on the first target; NULL: none at all */
 	size_t page_bytes;
 	struct own_process own; /* else the pages are not there */
 };
@@ -39,8 +41,12 @@ static inline struct count_slot *count_slot_of(const struct count_set *set, size
 /* What read(2) of a group returns: PERF_FORMAT_GROUP with both times. */
 struct group_reading {
 	uint64_t size, enabled_ns, running_ns;
-	uint64_t counts[EVENT_GROUP_LIMIT];
+	uint64_t counts[EVENT_GROUP_LIMIT + 1]; /* the clock of slice_ring.h is the last */
 };
+
+/* Opens rings for the groups that share their PMU, where there is room for them. 0 or -ENOMEM. */
+int count_set_open_rings(struct count_set *set);
+void count_set_close_rings(struct count_set *set, bool mapped);
 
 /* Reads what is open of the group on the target; *opened: how many counts there are. 0; -ENODATA
  * when the kernel has nothing to say, as of a pinned group that found no counters; or a negative

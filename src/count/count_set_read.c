@@ -56,7 +56,7 @@ int count_group_read(const struct count_set *set, size_t target, const struct co
 	size_t header = offsetof(struct group_reading, counts);
 	if ((size_t)bytes < header)
 		return -ENODATA;
-	if (reading->size > EVENT_GROUP_LIMIT ||
+	if (reading->size > EVENT_GROUP_LIMIT + 1 ||
 	    ((size_t)bytes - header) / sizeof(uint64_t) < reading->size)
 		return -EIO;
 	return 0;

@@ -64,6 +64,7 @@ int culprit_counters_start(struct culprit_counters *counters)
 {
 	counters->started = true;
 	counters->stopped = false;
+	count_set_begin_slices(counters->set);
 	return counters_take_begin(counters, counters->begin);
 }
 
@@ -125,6 +126,29 @@ static void add_value(struct culprit_value *sum, const struct culprit_value *par
 	sum->flags |= part->flags;
 }
 
+/* The interval of a value that was scaled, where slices tell it: on one target. */
+static void set_interval(const struct culprit_counters *counters, size_t index,
+			 struct culprit_value *value)
+{
+	double half, scale = counters->events.events[index].scale;
+	if (!(value->flags & CULPRIT_NO_INTERVAL) || counters->targets != 1 ||
+	    !count_set_half_width(counters->set, index, (double)value->count,
+				  (double)value->enabled_ns, (double)value->running_ns, &half))
+		return;
+	value->flags &= ~(uint32_t)CULPRIT_NO_INTERVAL;
+	value->low = value->value - half * scale;
+	value->high = value->value + half * scale;
+	if (value->low < 0)
+		value->low = 0;
+}
+
+static void take_slices(struct culprit_counters *counters)
+{
+	for (size_t i = 0; i < counters->events.count; i++)
+		counters->enabled_ns[i] = counters->end[i].enabled_ns;
+	count_set_take_slices(counters->set, counters->enabled_ns);
+}
+
 /* Switched out, as far as the clock tells: wall time passed that no event was enabled in. */
 static uint32_t interruption(const struct culprit_counters *counters,
 			     const struct culprit_value *value)
@@ -145,6 +169,7 @@ int culprit_counters_values(struct culprit_counters *counters, struct culprit_va
 	int status = 0;
 	if (!counters->stopped)
 		status = counters_take_end(counters, counters->end);
+	take_slices(counters);
 	for (size_t i = 0; i < count && i < counters->events.count; i++) {
 		const struct counted *counted = &counters->counted[i];
 		difference_on_target(counters, 0, i, &values[i]);
@@ -153,6 +178,7 @@ int culprit_counters_values(struct culprit_counters *counters, struct culprit_va
 			difference_on_target(counters, t, i, &part);
 			add_value(&values[i], &part);
 		}
+		set_interval(counters, i, &values[i]);
 		values[i].flags |= interruption(counters, &values[i]);
 		if (counted->substitute)
 			values[i].flags |= CULPRIT_SUBSTITUTE;

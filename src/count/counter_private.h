@@ -36,6 +36,7 @@ struct culprit_counters {
 	size_t targets;
 	struct count_moment *begin, *end; /* [target][event] */
 	struct count_reading *readings;	  /* of one target */
+	uint64_t *enabled_ns;		  /* of the first target, at the end */
 	struct count_cost *costs;
 	bool own_thread; /* of CULPRIT_THIS_THREAD: moments, not readings */
 	bool calibrated;

@@ -4,18 +4,8 @@
 #include <math.h>
 
 #include "count/count_set_private.h"
-#include "count/instruction.h"
-#include "count/kernel.h"
+#include "count/reading.h"
 #include "culprit/counter.h"
-
-/* No other thread writes to the page: the kernel does, on this CPU, between two of our
- * instructions. So it is enough that the compiler keeps the order. */
-#define COMPILER_BARRIER() __asm__ volatile("" : : : "memory")
-
-static inline uint64_t read_counter(const struct count_kernel *kernel, uint32_t counter)
-{
-	return kernel->read_counter ? kernel->read_counter(counter) : instruction_counter(counter);
-}
 
 /* The counter has pmc_width bits and a sign (perf_event_mmap_page.pmc_width). */
 static inline uint64_t extend_sign(uint64_t value, unsigned width)
@@ -42,11 +32,11 @@ static uint64_t passed_ns(const struct count_kernel *kernel,
  * Reads the event of the page as perf_event_open(2) describes. False where the kernel has to be
  * asked: it is not on the PMU now, or user code may not read its counter any more.
  *
- * The times are those of the last change; only where they differ, as of an event that was taken off
- * the PMU once, the time since then is added.
+ * The times are those of the last change; only where they matter, of groups that take turns and of
+ * events that were off the PMU once, the time since then is added.
  */
 static inline bool read_page(const struct count_kernel *kernel,
-			     const volatile struct perf_event_mmap_page *page,
+			     const volatile struct perf_event_mmap_page *page, bool timed,
 			     struct count_moment *moment)
 {
 	uint32_t sequence, index;
@@ -59,7 +49,7 @@ static inline bool read_page(const struct count_kernel *kernel,
 			return false;
 		enabled = page->time_enabled;
 		running = page->time_running;
-		if (enabled != running && page->cap_user_time) {
+		if ((timed || enabled != running) && page->cap_user_time) {
 			uint64_t passed = passed_ns(kernel, page);
 			enabled += passed;
 			running += passed;
@@ -83,7 +73,7 @@ static bool read_live_group(const struct count_set *set, const struct count_grou
 {
 	for (size_t i = 0; i < group->size; i++) {
 		size_t event = set->plan.members[group->first + i];
-		if (!read_page(set->kernel, set->slots[event].page, &moments[event]))
+		if (!read_page(set->kernel, set->slots[event].page, group->shared, &moments[event]))
 			return false;
 	}
 	return true;
@@ -126,7 +116,8 @@ bool count_set_is_live(const struct count_set *set, size_t event)
 {
 	const struct count_group *group = &set->plan.groups[set->plan.group_of[event]];
 	const struct perf_event_mmap_page *page = set->slots[event].page;
-	return group->live && own_process_is_this(&set->own) && page && page->cap_user_rdpmc && page->index;
+	return group->live && own_process_is_this(&set->own) && page && page->cap_user_rdpmc &&
+	       page->index;
 }
 
 static void set_absent(struct culprit_value *value, uint32_t flags)

@@ -1,6 +1,6 @@
 /*
- * read_window - what the members of a group counted between two samples of
- * their leader. Each value is compared with the one before it of the same
+ * read_window - what the members of a group counted between two samples of the
+ * event that reads them. Each value is compared with the one before it of the same
  * counter: of one CPU, or of one thread when the group is inherited. What was
  * counted across samples that got lost belongs to none of those that arrived:
  * it goes to the bill. Memory grows with the keys that were not forgotten.
@@ -20,7 +20,7 @@ struct read_value {
 	uint64_t id;  /* of the member */
 	uint64_t key; /* CPU, or thread */
 	uint64_t value, enabled, running;
-	uint64_t epoch;	      /* grows whenever samples of the leader were lost */
+	uint64_t epoch;	      /* grows whenever samples that read it were lost */
 	uint64_t first_epoch; /* the epoch in which the counter began, at 0 */
 };
 

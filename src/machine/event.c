@@ -208,6 +208,7 @@ static int parse_event(const struct event_parser *parser, const char **at,
 	*at += size;
 	int status = strchr(token, '/') ? parse_pmu_event(parser, token, written)
 					: parse_name(parser, token, written);
+	written->marked = !status && strchr(written->modifiers, 'S');
 	return status ? status : check_modifiers(parser, written);
 }
 

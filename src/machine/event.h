@@ -3,6 +3,7 @@
  *
  *	cycles  cycles:u  {cycles,instructions}:k  L1-dcache-load-misses:pp
  *	r01c2  cpu/event=0x3c,umask=0x00,cmask=1/u  cpu_core/cycles/  uncore_imc/cas_count_read/
+ *	{cycles,instructions:S}  {slots,cycles,topdown-retiring}
  *	INST_RETIRED:ANY_P:k (libpfm4)
  *
  * On a machine with several core types a generic, raw or bare event becomes one
@@ -28,6 +29,13 @@ struct error;
 struct pmu;
 struct pmu_list;
 
+/*
+ * The part that an event has in a TopDown group of Intel's core PMUs with the register PERF_METRICS
+ * (Ice Lake and later; tools/perf/Documentation/topdown.txt). A metric is counted only in a group
+ * that slots leads; in such a group none of them can be sampled.
+ */
+enum event_slots { EVENT_NO_SLOTS, EVENT_SLOTS, EVENT_SLOTS_METRIC };
+
 enum event_kind { EVENT_HARDWARE, EVENT_SOFTWARE, EVENT_CACHE, EVENT_RAW, EVENT_PMU, EVENT_PFM };
 
 struct event {
@@ -46,9 +54,11 @@ struct event {
 	bool max_precise; /* :P was written: the highest precise_ip that opens */
 	bool has_cpus;	  /* counts on `cpus` only (core type, or uncore PMU) */
 	bool uncore;	  /* system-wide only */
-	bool read_group;  /* :S was written: samples of the leader read the group */
-	size_t leader;	  /* index of the group's first event; its own index when it leads or stands
-			     alone */
+	bool read_group;  /* :S was written: samples of one event read the group */
+	bool marked;	  /* :S was written behind the event itself: it shall be that one */
+	enum event_slots slots;
+	size_t leader; /* index of the group's first event; its own index when it leads or stands
+			  alone */
 	struct cpu_set cpus;
 };
 
@@ -76,6 +86,14 @@ void event_list_release(
 
 /* How many events, from `leader`, its group has. */
 size_t event_list_group_size(const struct event_list *list, size_t leader);
+
+/*
+ * Stores which event of the group that begins at `leader` is sampled, and reads the others: the one
+ * that alone is marked, else the leader; in a group of slots and its metrics the first other event,
+ * as perf record has it. Returns 0, or -EINVAL with *err where the kernel could not sample it.
+ */
+int event_list_sampled(const struct event_list *list, size_t leader, size_t *sampled,
+		       struct error *err);
 
 /* perf's own spelling: "cpu/config=0x3c/u", "r1c2:k", or the generic name with its modifiers. */
 void event_format_perf(const struct event *event, char *text, size_t size);

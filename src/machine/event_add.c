@@ -154,6 +154,7 @@ static int add_event(const struct event_parser *parser, const struct written_eve
 		event.unit = arena_copy_text(&list->arena, event.unit, strlen(event.unit));
 	event_classify(on, &event);
 	apply_modifiers(written->modifiers, &event);
+	event.marked = written->marked;
 	event.leader = leader == SIZE_MAX ? list->count : leader;
 	if (!event.pmu || !event.unit ||
 	    array_reserve(&list->events, &list->capacity, list->count, sizeof(event)))

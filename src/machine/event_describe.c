@@ -58,6 +58,19 @@ static enum event_cycles arm_cycles(uint64_t config)
 	}
 }
 
+/*
+ * Kernels that use PERF_METRICS have the event "slots" in sysfs. It is TOPDOWN.SLOTS, event 0 with
+ * unit mask 4 (intel/perfmon, fixed counter 3); the metrics are events of the kernel's own, event 0
+ * with unit masks from 0x80 (cpu/events/topdown-retiring in sysfs: event=0x00,umask=0x80).
+ */
+static enum event_slots intel_slots(const struct pmu *core, uint64_t config)
+{
+	uint64_t event = config & 0xff, mask = config >> 8 & 0xff;
+	if (event != 0 || !pmu_find_event(core, "slots"))
+		return EVENT_NO_SLOTS;
+	return mask == 4 ? EVENT_SLOTS : mask & 0x80 ? EVENT_SLOTS_METRIC : EVENT_NO_SLOTS;
+}
+
 void event_classify(const struct pmu *pmu, struct event *event)
 {
 	bool numbered =
@@ -66,6 +79,7 @@ void event_classify(const struct pmu *pmu, struct event *event)
 		switch (make_of(pmu)) {
 		case CORE_INTEL:
 			event->cycles = intel_cycles(event->attr.config);
+			event->slots = intel_slots(pmu, event->attr.config);
 			break;
 		case CORE_AMD:
 			event->cycles = amd_cycles(event->attr.config);

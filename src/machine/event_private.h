@@ -26,10 +26,11 @@ struct written_event {
 	const char *name; /* without modifiers */
 	size_t name_size;
 	char modifiers[32];
-	struct event event;	     /* complete, but for what a core type adds */
-	bool any_core;		     /* one event per core type */
-	const char *bare;	     /* name of a core PMU's sysfs event, or NULL */
-	const struct pmu *pmu;	     /* that it names or is on; NULL for any_core and software */
+	bool marked;	       /* S is among its own modifiers, and not only among its group's */
+	struct event event;    /* complete, but for what a core type adds */
+	bool any_core;	       /* one event per core type */
+	const char *bare;      /* name of a core PMU's sysfs event, or NULL */
+	const struct pmu *pmu; /* that it names or is on; NULL for any_core and software */
 	const struct pmu *alike[64]; /* further PMUs that the name stands for: uncore_imc_1, ... */
 	size_t alike_count;
 };
@@ -79,6 +80,6 @@ int event_lookup_failed(const struct event_parser *parser, const struct written_
 int event_terms_resolve(const struct event_parser *parser, const struct pmu *pmu, const char *terms,
 			size_t size, struct event *event);
 
-/* Sets event->cycles, and event->unit where it is NULL, from what the PMU counts under this config.
- */
+/* Sets event->cycles, event->slots, and event->unit where it is NULL, from what the PMU counts
+ * under this config. */
 void event_classify(const struct pmu *pmu, struct event *event);

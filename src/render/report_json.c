@@ -212,25 +212,6 @@ static void add_cells(struct json_stream *json, const char *key, const struct re
 	json_stream_close(json, ']');
 }
 
-static void add_cpi(struct json_stream *json, const struct report *report, const struct cell *cells)
-{
-	json_stream_open(json, "cpi", '[', JSON_LINES);
-	for (size_t i = 0; i < report->columns.pair_count; i++) {
-		const struct event_pair *pair = &report->columns.pairs[i];
-		json_stream_open(json, NULL, '{', JSON_LINES);
-		struct estimate cpi = report_cpi(report, cells, i);
-		json_stream_u64(json, "cycles_event", pair->cycles);
-		json_stream_u64(json, "instructions_event", pair->instructions);
-		json_stream_span(json, "core_type", report->columns.list[pair->cycles].core_type);
-		json_stream_text(json, "samples",
-				 pair->samples == RATIO_GROUPED ? "grouped" : "independent");
-		json_add_estimate(json, "cycles_per_instruction", cpi, 1);
-		json_add_estimate(json, "instructions_per_cycle", interval_inverse(cpi), 1);
-		json_stream_close(json, '}');
-	}
-	json_stream_close(json, ']');
-}
-
 static void add_optional(struct json_stream *json, const char *key, uint64_t optional)
 {
 	json_stream_known(json, key, optional != OPTIONAL_ABSENT, optional - 1);
@@ -319,7 +300,7 @@ static void add_rows(struct json_stream *json, const struct report *report)
 			add_cells(json, "inclusive", report, row->total);
 		if (report->options.view != REPORT_CALLERS)
 			add_cells(json, "self", report, row->self);
-		add_cpi(json, report, row->total ? row->total : row->self);
+		report_json_add_ratios(json, report, row->total ? row->total : row->self);
 		json_stream_close(json, '}');
 	}
 	json_stream_close(json, ']');

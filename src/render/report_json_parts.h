@@ -3,6 +3,7 @@
  */
 #pragma once
 
+struct cell;
 struct json_stream;
 struct report;
 struct report_row;
@@ -14,3 +15,7 @@ void report_json_add_events(struct json_stream *json, const struct report *repor
 /* What the row is about: "procedure", "image" and the like, by the report's parts. */
 void report_json_add_key(struct json_stream *json, const struct report *report,
 			 const struct report_row *row);
+/* "cpi" and "topdown" of a row's cells, by column: one entry a core type and scope that has both
+ * events. */
+void report_json_add_ratios(struct json_stream *json, const struct report *report,
+			    const struct cell *cells);

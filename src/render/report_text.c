@@ -14,11 +14,16 @@
 #include "render/shown_names.h"
 #include "render/table_heads.h"
 
+/* More events than fit the heads are left to --json and --event; the page says so. */
+#define EVENTS_MAX 12
+
 /* The table of a report while it is made, and which columns it has. */
 struct layout {
 	const struct report *report;
 	const struct report_text_options *options;
 	struct quantity_scale *scales; /* by column */
+	size_t events[EVENTS_MAX];     /* columns that are shown */
+	size_t event_count, left_out;
 	bool with_total, with_self, with_cumulative, with_pid, with_image, with_procedure;
 	struct text_table table;
 	struct cell cumulative; /* of the sort column */
@@ -85,17 +90,29 @@ static void init_layout(struct layout *layout, const struct report *report,
 
 /* ---- which columns there are: the head and each row go through the same steps */
 
-/* More events than fit the heads are left to --json and --event; the page says so. */
-#define EVENTS_MAX 12
-
-static size_t event_count(const struct report *report)
-{
-	return report->columns.count < EVENTS_MAX ? report->columns.count : EVENTS_MAX;
-}
-
 static size_t pair_count(const struct report *report)
 {
 	return report->columns.pair_count < EVENTS_MAX ? report->columns.pair_count : EVENTS_MAX;
+}
+
+static size_t slots_count(const struct report *report)
+{
+	return report->slots_count < EVENTS_MAX ? report->slots_count : EVENTS_MAX;
+}
+
+/* Parts of TopDown are shown as shares of slots alone, unless the rows are sorted by them. */
+static void choose_events(struct layout *layout)
+{
+	const struct report *report = layout->report;
+	for (size_t i = 0; i < report->columns.count; i++) {
+		if (i != report->sort_column &&
+		    slot_columns_have_part(report->slots, slots_count(report), i))
+			continue;
+		if (layout->event_count < EVENTS_MAX)
+			layout->events[layout->event_count++] = i;
+		else
+			layout->left_out++;
+	}
 }
 
 static void head_event(struct table_heads *heads, const struct layout *layout, size_t at)
@@ -149,12 +166,30 @@ static void head_names(struct table_heads *heads, const struct layout *layout)
 		table_heads_add(heads, TEXT_LEFT, "line");
 }
 
+/* Short of the names in docs, as each stands above a column of five characters. */
+static const char *const slot_heads[SLOT_PARTS] = { "retiring %", "bad spec %", "frontend %",
+						    "backend %" };
+
+static void head_slots(struct table_heads *heads, const struct report *report,
+		       const struct slot_columns *slots)
+{
+	struct span core = report->columns.list[slots->slots].core_type;
+	for (size_t part = 0; part < SLOT_PARTS; part++) {
+		if (slots->parts[part] == EVENT_COLUMN_NONE)
+			continue;
+		table_heads_add(heads, TEXT_RIGHT, "%s%s%.*s", slot_heads[part],
+				core.size ? " " : "", (int)(core.size < 40 ? core.size : 40),
+				core.size ? (const char *)core.data : "");
+		table_heads_add(heads, TEXT_RIGHT, "+-");
+	}
+}
+
 static void put_head(struct layout *layout)
 {
 	struct table_heads heads = { 0 };
 	const struct report *report = layout->report;
-	for (size_t i = 0; i < event_count(report); i++)
-		head_event(&heads, layout, i);
+	for (size_t i = 0; i < layout->event_count; i++)
+		head_event(&heads, layout, layout->events[i]);
 	for (size_t i = 0; i < pair_count(report); i++) {
 		const struct event_column *cycles =
 			&report->columns.list[report->columns.pairs[i].cycles];
@@ -163,6 +198,8 @@ static void put_head(struct layout *layout)
 				cycles->core_type.size ? (const char *)cycles->core_type.data : "");
 		table_heads_add(&heads, TEXT_LEFT, "95 %% interval");
 	}
+	for (size_t i = 0; i < slots_count(report); i++)
+		head_slots(&heads, report, &report->slots[i]);
 	head_names(&heads, layout);
 	table_heads_begin(&heads, &layout->table);
 }
@@ -185,6 +222,15 @@ static void put_share(struct layout *layout, enum text_style style, struct estim
 		text_table_add(&layout->table, style, "%.2f", 100 * share.value);
 }
 
+/* Half the width of its interval. */
+static void put_reach(struct layout *layout, enum text_style style, struct estimate share)
+{
+	if (share.kind == ESTIMATE_INTERVAL)
+		text_table_add(&layout->table, style, "%.2f", 50 * (share.high - share.low));
+	else
+		text_table_add(&layout->table, style, "-");
+}
+
 static void put_event_cells(struct layout *layout, const struct cell *cells,
 			    const struct cell *self, size_t at)
 {
@@ -201,11 +247,7 @@ static void put_event_cells(struct layout *layout, const struct cell *cells,
 			cell_add(&layout->cumulative, cell);
 			put_share(layout, style, interval_share(&layout->cumulative, whole));
 		}
-		if (share.kind == ESTIMATE_INTERVAL)
-			text_table_add(&layout->table, style, "%.2f",
-				       50 * (share.high - share.low));
-		else
-			text_table_add(&layout->table, style, "-");
+		put_reach(layout, style, share);
 	}
 	if (layout->with_self)
 		put_share(layout, style, interval_share(&self[at], whole));
@@ -239,13 +281,32 @@ static void put_cpi(struct layout *layout, const struct cell *cells, size_t pair
 		text_table_add(&layout->table, TEXT_DIM, "-");
 }
 
+/* A part that was counted and came to nothing is 0 of the slots, and rests on as many samples. */
+static void put_slots(struct layout *layout, const struct cell *cells,
+		      const struct slot_columns *slots)
+{
+	for (size_t part = 0; part < SLOT_PARTS; part++) {
+		uint32_t at = slots->parts[part];
+		if (at == EVENT_COLUMN_NONE)
+			continue;
+		struct estimate share =
+			slot_share(&layout->report->columns, slots, (enum slot_part)part, cells);
+		bool few = style_of(&cells[slots->slots]) == TEXT_DIM ||
+			   (!cell_is_empty(&cells[at]) && style_of(&cells[at]) == TEXT_DIM);
+		put_share(layout, few ? TEXT_DIM : TEXT_PLAIN, share);
+		put_reach(layout, few ? TEXT_DIM : TEXT_PLAIN, share);
+	}
+}
+
 static void put_figures(struct layout *layout, const struct cell *cells, const struct cell *self)
 {
 	const struct report *report = layout->report;
-	for (size_t i = 0; i < event_count(report); i++)
-		put_event_cells(layout, cells, self, i);
+	for (size_t i = 0; i < layout->event_count; i++)
+		put_event_cells(layout, cells, self, layout->events[i]);
 	for (size_t i = 0; i < pair_count(report); i++)
 		put_cpi(layout, cells, i);
+	for (size_t i = 0; i < slots_count(report); i++)
+		put_slots(layout, cells, &report->slots[i]);
 }
 
 static void put_text(struct layout *layout, const char *text)
@@ -356,6 +417,7 @@ void report_text(const struct report *report, const struct report_text_options *
 		release_layout(&layout);
 		return;
 	}
+	choose_events(&layout);
 	scope_text_above(report, options, out);
 	if (report->row_count == 0 && report->rest_count == 0) {
 		buffer_append_text(out, "no samples\n");
@@ -368,11 +430,11 @@ void report_text(const struct report *report, const struct report_text_options *
 		}
 		put_rest(&layout);
 		text_table_print(&layout.table, options->colour, out);
-		if (report->columns.count > EVENTS_MAX)
+		if (layout.left_out)
 			buffer_printf(out,
 				      "%zu more events have no column here; --event chooses some, "
 				      "--json has all\n",
-				      report->columns.count - EVENTS_MAX);
+				      layout.left_out);
 		put_rest_line(&layout, out);
 	}
 	bill_text(report, options, out);

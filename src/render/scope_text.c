@@ -350,7 +350,8 @@ static void put_clock_truth(const struct report *report, const struct report_tex
 {
 	for (size_t i = 0; i < report->columns.count; i++) {
 		const struct event_column *column = &report->columns.list[i];
-		if (column->clock != EVENT_CLOCK || column->origin == ORIGIN_IMPORTED)
+		if (column->clock != EVENT_CLOCK || column->origin == ORIGIN_IMPORTED ||
+		    !column->sampled)
 			continue;
 		scope_put_label(out, options, "");
 		scope_put_span(out, "", column->name);

@@ -30,6 +30,7 @@ say record --merge-interval 10us true
 say record --gather-limits 19ms true
 say record -e cylces true
 say record -e '{cpu-clock,page-faults' true
+say record -e '{cpu-clock,page-faults:S,minor-faults:S}' true
 say record -q -o missing/folder.prof true
 mkdir folder
 say record -q -o folder true

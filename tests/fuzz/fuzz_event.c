@@ -19,6 +19,7 @@ static const struct pmu_format formats[] = {
 };
 static const struct pmu_event events[] = {
 	{ "slots", "event=0x0,umask=0x4", "", 1 },
+	{ "topdown-retiring", "event=0x0,umask=0x80", "", 1 },
 	{ "loop", "loop", "", 1 },
 	{ "open", "event=0x1,umask=?", "", 1 },
 	{ "energy", "event=2", "Joules", 2.5e-10 },
@@ -30,7 +31,7 @@ static struct pmu pmus[] = {
 	  .formats = formats,
 	  .format_count = 6,
 	  .events = events,
-	  .event_count = 4 },
+	  .event_count = 5 },
 	{ .name = "cpu_core", .type = 4, .core = true, .formats = formats, .format_count = 6 },
 	{ .name = "software", .type = 1 },
 	{ .name = "uncore_imc_0",
@@ -64,6 +65,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (event->leader > i || !event->name || !event->unit || !event->pmu)
 			abort();
 		event_format_perf(event, spelling, sizeof(spelling));
+		size_t sampled;
+		if (event_list_sampled(&parsed, event->leader, &sampled, &err) == 0 &&
+		    (sampled < event->leader || parsed.events[sampled].leader != event->leader))
+			abort();
 	}
 	event_list_release(&parsed);
 	free(text);

@@ -14,8 +14,16 @@
 
 #include <culprit/counter.h>
 
+#include "base/sanitizers.h"
 #include "process_support.h"
 #include "support/skip.h"
+
+/* The most faults of a piece that touches `pages` new pages: those, and what else may be touched
+   for the first time, or copied after fork(2). A sanitizer's own memory has faults, too. */
+static double most_of(double pages)
+{
+	return SANITIZERS ? INFINITY : pages + 100;
+}
 
 static struct culprit_counters *opened(const char *events)
 {
@@ -70,7 +78,7 @@ static void a_childs_events_are_not_counted(void **state)
 	assert_int_equal(status_of_child(touch_300, NULL), 0);
 	assert_int_equal(culprit_counters_stop(counters), 0);
 	of_fork = faults_of(counters); /* pages that were shared with the child are copied */
-	assert_true(of_fork < 300);
+	assert_true(of_fork < 300 || SANITIZERS);
 	culprit_counters_close(counters);
 }
 
@@ -106,7 +114,7 @@ static int use_and_close_inherited(void *context)
 	touch_pages(300);
 	culprit_counters_stop(inherited);
 	struct culprit_value value = { .value = NAN };
-	if (!culprit_counters_values(inherited, &value, 1) && value.value >= 300)
+	if (!culprit_counters_values(inherited, &value, 1) && value.value >= 300 && !SANITIZERS)
 		return 1; /* it would have counted the child */
 	culprit_counters_close(inherited);
 	for (int i = 0; i < PIECES; i++)
@@ -119,7 +127,8 @@ static int use_and_close_inherited(void *context)
 	culprit_counters_start(own);
 	touch_pages(300);
 	culprit_counters_stop(own);
-	if (culprit_counters_values(own, &value, 1) || !(value.value >= 300 && value.value < 400))
+	if (culprit_counters_values(own, &value, 1) ||
+	    !(value.value >= 300 && value.value <= most_of(300)))
 		return 4;
 	culprit_counters_close(own);
 	return 0;
@@ -128,7 +137,8 @@ static int use_and_close_inherited(void *context)
 static void a_child_closes_what_it_inherited_and_counts_by_its_own(void **state)
 {
 	(void)state;
-	struct culprit_counters *counters = opened("page-faults");
+	/* of which cycles are read in user space where that can be done */
+	struct culprit_counters *counters = opened("page-faults,cycles");
 	assert_int_equal(status_of_child(use_and_close_inherited, counters), 0);
 	assert_true(faults_of_touching(counters, 200) >= 200); /* the parent's still count */
 	culprit_counters_close(counters);
@@ -164,7 +174,7 @@ static void measure_in_handler(int signal)
 		wrong = 1;
 	touch_pages(10);
 	if (culprit_counters_stop(of_handler) || culprit_counters_values(of_handler, &value, 1) ||
-	    !(value.value >= 10 && value.value < 40))
+	    !(value.value >= 10 && value.value <= most_of(10)))
 		wrong = 2;
 	handled = handled + 1;
 	errno = code;
@@ -173,8 +183,8 @@ static void measure_in_handler(int signal)
 static void handlers_measure_while_another_measurement_is_interrupted(void **state)
 {
 	(void)state;
-	of_handler = opened("page-faults");
-	struct culprit_counters *counters = opened("page-faults");
+	of_handler = opened("page-faults,cycles");
+	struct culprit_counters *counters = opened("page-faults,cycles");
 	struct sigaction action = { .sa_handler = measure_in_handler, .sa_flags = SA_RESTART };
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL,
@@ -183,9 +193,8 @@ static void handlers_measure_while_another_measurement_is_interrupted(void **sta
 		int before = handled;
 		double faults = faults_of_touching(counters, 20);
 		int meanwhile = handled - before;
-		/* what a handler did between start and stop is counted: 10 pages, and its stack's
-		 */
-		assert_true(faults >= 20 && faults <= 40 + 40 * meanwhile);
+		/* what a handler did between start and stop is counted */
+		assert_true(faults >= 20 && faults <= most_of(20 + 10 * meanwhile));
 		if (turn > 5000000)
 			fail_msg("%d signals came", (int)handled);
 	}

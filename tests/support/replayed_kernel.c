@@ -197,3 +197,19 @@ void replayed_take_off(struct replayed_event *event)
 	event->page->index = 0;
 	event->page->offset = (int64_t)event->count;
 }
+
+void replayed_sample(struct replayed_event *event, size_t data_bytes, const uint64_t *words,
+		     size_t size)
+{
+	uint8_t *data = (uint8_t *)event->page + sysconf(_SC_PAGESIZE);
+	struct perf_event_header header = {
+		.type = PERF_RECORD_SAMPLE,
+		.size = (uint16_t)(sizeof(header) + size * sizeof(*words)),
+	};
+	uint8_t record[1024];
+	memcpy(record, &header, sizeof(header));
+	memcpy(record + sizeof(header), words, size * sizeof(*words));
+	for (size_t i = 0; i < header.size; i++)
+		data[(event->page->data_head + i) & (data_bytes - 1)] = record[i];
+	event->page->data_head += header.size;
+}

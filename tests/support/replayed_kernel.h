@@ -58,5 +58,9 @@ void replayed_begin(void);
 struct replayed_event *replayed_find(uint32_t type, uint64_t config);
 /* On the PMU as counter `counter`, from `offset` on: the kernel writes its page. */
 void replayed_schedule(struct replayed_event *event, uint32_t counter, int64_t offset);
+/* The kernel writes a sample with `size` words of PERF_SAMPLE_READ into the event's ring of
+ * `data_bytes`. */
+void replayed_sample(struct replayed_event *event, size_t data_bytes, const uint64_t *words,
+		     size_t size);
 /* Off the PMU; what it has counted is in the page's offset. */
 void replayed_take_off(struct replayed_event *event);

@@ -237,8 +237,8 @@ static void make_stacks(struct test_profile *test)
 }
 
 /* As test_stack(); names after "k:" are the kernel's, the others the program's. */
-static void add_mixed_stack(struct test_profile *test, uint32_t program, uint32_t kernel,
-			    const char *stack, uint64_t samples)
+static void add_mixed_cell(struct test_profile *test, uint32_t program, uint32_t kernel,
+			   const char *stack, const struct cell *cell)
 {
 	uint32_t node = 0;
 	struct profile_frame frame = { 0 };
@@ -254,10 +254,16 @@ static void add_mixed_stack(struct test_profile *test, uint32_t program, uint32_
 			abort();
 		at += size + (at[size] == ';');
 	}
-	struct cell cell = test_cell(samples, 1000003);
-	if (profile_add_stack(test->profile, test->event, test->context, node, &cell) < 0 ||
-	    profile_add_flat(test->profile, test->event, test->context, &frame, &cell) < 0)
+	if (profile_add_stack(test->profile, test->event, test->context, node, cell) < 0 ||
+	    profile_add_flat(test->profile, test->event, test->context, &frame, cell) < 0)
 		abort();
+}
+
+static void add_mixed_stack(struct test_profile *test, uint32_t program, uint32_t kernel,
+			    const char *stack, uint64_t samples)
+{
+	struct cell cell = test_cell(samples, 1000003);
+	add_mixed_cell(test, program, kernel, stack, &cell);
 }
 
 /* Stacks by frame pointers, through code that keeps none. */
@@ -305,6 +311,44 @@ static void make_efficiency(struct test_profile *test)
 	add_counter(test, "instructions", 1, NULL);
 	for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++)
 		add_mixed_stack(test, program, kernel, stacks[i].stack, stacks[i].instructions);
+}
+
+/* Slots lead a group with the four parts of TopDown; cycles were sampled, at four slots each. In
+ * "scan" no work was thrown away, which was counted; "rarely" has too few samples to say. */
+static void make_topdown(struct test_profile *test)
+{
+	static const struct {
+		const char *stack;
+		uint64_t samples;
+		uint64_t percent[4]; /* retiring, bad speculation, frontend, backend */
+	} stacks[] = {
+		{ "main;parse;scan", 3000, { 80, 0, 10, 10 } },
+		{ "main;parse;lex", 2000, { 40, 30, 20, 10 } },
+		{ "main;walk", 4000, { 10, 5, 5, 80 } },
+		{ "main;rarely", 12, { 25, 25, 25, 25 } },
+	};
+	static const char *const parts[] = { "topdown-retiring", "topdown-bad-spec",
+					     "topdown-fe-bound", "topdown-be-bound" };
+	test_source(test, "web7", 2, 10000 * MS);
+	as(test, "numbers", "/");
+	uint32_t program = test_image(test, IMAGE_FILE, "/usr/bin/numbers", "\x3f\xa9\x11\x02\x77");
+	add_counter(test, "cycles", 0x3c, NULL);
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++)
+		add_mixed_stack(test, program, 0, stacks[i].stack, stacks[i].samples);
+	for (uint64_t event = 0; event < 5; event++) {
+		add_counter(test, event ? parts[event - 1] : "slots",
+			    event ? 0x8000 + 0x100 * (event - 1) : 0x400, "cycles");
+		for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++) {
+			uint64_t n = stacks[i].samples;
+			uint64_t each =
+				40000 * (event ? stacks[i].percent[event - 1] : UINT64_C(100));
+			/* half of the readings a fifth more, half of them a fifth less */
+			struct cell cell = { 0, n * each,
+					     (unsigned __int128)n * each * each / 25 * 26 };
+			if (each)
+				add_mixed_cell(test, program, 0, stacks[i].stack, &cell);
+		}
+	}
 }
 
 /* Everything that a context can keep. */
@@ -494,6 +538,7 @@ static const struct {
 	{ "watch-before", make_watch_before },
 	{ "watch-after", make_watch_after },
 	{ "efficiency", make_efficiency },
+	{ "topdown", make_topdown },
 };
 
 static bool make(struct test_profile *test, int argc, char **argv)

@@ -80,6 +80,27 @@ enum ratio_samples event_column_ratio_samples(const struct event_column *a,
 	return grouped ? RATIO_GROUPED : RATIO_INDEPENDENT;
 }
 
+enum ratio_samples event_column_part_samples(const struct event_column *part,
+					     const struct event_column *whole)
+{
+	bool by_another = !part->sampled && !whole->sampled && part->leader.size &&
+			  span_equal(part->leader, whole->leader);
+	return by_another && part->scale == whole->scale ? RATIO_PART
+							 : event_column_ratio_samples(part, whole);
+}
+
+struct estimate event_column_ratio(const struct event_columns *columns, size_t above, size_t below,
+				   enum ratio_samples samples, const struct cell *cells)
+{
+	struct estimate ratio = interval_ratio(&cells[above], &cells[below], samples);
+	double factor = event_column_divisor(&columns->list[below]) /
+			event_column_divisor(&columns->list[above]);
+	ratio.value *= factor;
+	ratio.low *= factor;
+	ratio.high *= factor;
+	return ratio;
+}
+
 static int rank(const struct event_column *column)
 {
 	return event_column_counts_cycles(column) ? 0 : column->clock == EVENT_CLOCK ? 1 : 2;
@@ -255,17 +276,21 @@ static uint64_t text_hash(struct span text)
 	return hash_u64(text.size ? (uintptr_t)text.data : 0);
 }
 
-static uint64_t hash_scope(const struct event_column *column)
+uint64_t event_column_scope_hash(const struct event_column *column)
 {
 	return hash_u64(text_hash(column->pmu) +
 			hash_u64(text_hash(column->core_type) + (column->exclude & SCOPE_BITS)));
 }
 
-static bool same_scope(const void *rows, uint32_t position, const void *wanted)
+bool event_column_same_scope(const struct event_column *a, const struct event_column *b)
 {
-	const struct event_column *a = (const struct event_column *)rows + position, *b = wanted;
 	return span_equal(a->pmu, b->pmu) && span_equal(a->core_type, b->core_type) &&
 	       (a->exclude & SCOPE_BITS) == (b->exclude & SCOPE_BITS);
+}
+
+static bool same_scope(const void *rows, uint32_t position, const void *wanted)
+{
+	return event_column_same_scope((const struct event_column *)rows + position, wanted);
 }
 
 /* The first column of instructions of each PMU, core type and scope. */
@@ -273,7 +298,7 @@ static int index_instructions(const struct event_columns *columns, struct hash_i
 {
 	for (size_t i = 0; i < columns->count; i++) {
 		const struct event_column *column = &columns->list[i];
-		uint64_t hash = hash_scope(column);
+		uint64_t hash = event_column_scope_hash(column);
 		if (event_column_counts_instructions(column) &&
 		    hash_index_find(index, hash, same_scope, columns->list, column) ==
 			    HASH_INDEX_NONE &&
@@ -295,8 +320,8 @@ static int find_pairs(struct event_columns *columns, struct error *err)
 		const struct event_column *cycles = &columns->list[c];
 		if (!event_column_counts_cycles(cycles))
 			continue;
-		uint32_t i = hash_index_find(&index, hash_scope(cycles), same_scope, columns->list,
-					     cycles);
+		uint32_t i = hash_index_find(&index, event_column_scope_hash(cycles), same_scope,
+					     columns->list, cycles);
 		if (i == HASH_INDEX_NONE)
 			continue;
 		columns->pairs[columns->pair_count++] = (struct event_pair){

@@ -54,6 +54,18 @@ bool event_column_counts_instructions(const struct event_column *column);
 enum ratio_samples event_column_ratio_samples(const struct event_column *a,
 					      const struct event_column *b);
 
+/* The same of one that is a part of the other: RATIO_PART where both were read with the samples of
+ * a third event. */
+enum ratio_samples event_column_part_samples(const struct event_column *part,
+					     const struct event_column *whole);
+/* above / below, in events, of the cells of all columns. */
+struct estimate event_column_ratio(const struct event_columns *columns, size_t above, size_t below,
+				   enum ratio_samples samples, const struct cell *cells);
+/* Whether two columns are of one PMU, core type and scope (user, kernel); equal hashes then, too,
+ * as long as both are of one profile. */
+bool event_column_same_scope(const struct event_column *a, const struct event_column *b);
+uint64_t event_column_scope_hash(const struct event_column *column);
+
 /* "cycles" of "cycles:u", "cpu_core/cycles/u" and "cpu/cycles/". */
 struct span event_base_name(struct span name);
 /* 10^scale, how many units of a column's estimates are one event; of a number of decimals. */

@@ -120,6 +120,8 @@ static struct estimate around(double value, double relative_variance, double z)
 struct estimate interval_ratio(const struct cell *above, const struct cell *below,
 			       enum ratio_samples samples)
 {
+	if (samples == RATIO_PART)
+		return interval_share(above, below);
 	if (above->estimate == 0 || below->estimate == 0)
 		return (struct estimate){ .kind = ESTIMATE_ABSENT };
 	double value = (double)above->estimate / (double)below->estimate;

@@ -61,10 +61,12 @@ struct estimate interval_share(const struct cell *part, const struct cell *whole
 enum ratio_samples {
 	RATIO_INDEPENDENT, /* each event has samples of its own */
 	RATIO_GROUPED,	   /* the one was read whenever the other overflowed */
+	RATIO_PART, /* both were read together, and in each reading `above` is a part of `below` */
 };
 
 /* above / below: CPI of cycles and instructions. Absent where either is 0. RATIO_GROUPED takes the
- * count of samples from `above`, or from `below` where that has none. */
+ * count of samples from `above`, or from `below` where that has none. RATIO_PART is a share, which
+ * may be 0: the interval of interval_share(), which is an upper bound then (docs/methods.md). */
 struct estimate interval_ratio(const struct cell *above, const struct cell *below,
 			       enum ratio_samples samples);
 /* 1 / ratio, with its interval; absent where the ratio is 0 or absent. */

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "analyze/flame/flame_view.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 
 static void set_ratio(struct flame_ratio *ratio, const struct event_columns *columns, size_t above,
@@ -93,7 +94,48 @@ int flame_ratio_stalls(const struct event_columns *columns, struct flame_ratio *
 	return error_set(err, -ENODATA, "no stalls to colour by: the profile has no cycles");
 }
 
-int flame_ratio_slots(const struct event_columns *columns, enum flame_slots which,
+/* By the events of Linux, of the scope that `width` has where there are several. */
+static int find_slots(const struct event_columns *columns, enum slot_part which, size_t width,
+		      struct flame_ratio *ratio)
+{
+	CLEANUP(free_pointer) struct slot_columns *list = NULL;
+	const struct slot_columns *chosen = NULL;
+	size_t count;
+	int ret = slot_columns_find(columns, &list, &count);
+	if (ret < 0)
+		return ret;
+	for (size_t i = count; i-- > 0;)
+		if (list[i].parts[which] != EVENT_COLUMN_NONE &&
+		    (!chosen ||
+		     event_column_same_scope(&columns->list[list[i].slots],
+					     &columns->list[width]) ||
+		     !event_column_same_scope(&columns->list[chosen->slots],
+					      &columns->list[width])))
+			chosen = &list[i];
+	if (chosen)
+		*ratio = (struct flame_ratio){ true, chosen->parts[which], chosen->slots,
+					       chosen->samples[which] };
+	return chosen ? 0 : -ENODATA;
+}
+
+/* The first column whose name says that it is all slots, and not those that did something. */
+static bool find_all_slots(const struct event_columns *columns, size_t but, size_t *column)
+{
+	static const char *const slots[] = { "topdown-total-slots", "topdown.slots", "slots",
+					     NULL };
+	for (size_t part = 0; slots[part]; part++)
+		for (size_t i = 0; i < columns->count; i++) {
+			struct span name = columns->list[i].name;
+			if (i == but || !holds(name, slots[part]) || holds(name, "retired") ||
+			    holds(name, "bound") || holds(name, "stall"))
+				continue;
+			*column = i;
+			return true;
+		}
+	return false;
+}
+
+int flame_ratio_slots(const struct event_columns *columns, enum slot_part which, size_t width,
 		      struct flame_ratio *ratio, struct error *err)
 {
 	static const char *const retiring[] = {
@@ -103,29 +145,20 @@ int flame_ratio_slots(const struct event_columns *columns, enum flame_slots whic
 	static const char *const backend[] = { "topdown-be-bound", "topdown-backend-bound",
 					       "topdown.backend_bound_slots", "stall_slot_backend",
 					       NULL };
-	static const char *const slots[] = { "topdown-total-slots", "topdown.slots", "slots",
-					     NULL };
+	bool retires = which == SLOTS_RETIRING;
 	size_t above, below;
-	const char *what = which == FLAME_SLOTS_RETIRING ? "retiring" : "backend";
-	if (!find_by_part(columns, which == FLAME_SLOTS_RETIRING ? retiring : backend, &above))
-		return error_set(err, -ENODATA,
-				 "no event of %s slots in the profile, as topdown-%s", what,
-				 which == FLAME_SLOTS_RETIRING ? "retiring" : "be-bound");
-	for (size_t part = 0; slots[part]; part++)
-		for (below = 0; below < columns->count; below++) {
-			const char *const exact[] = { slots[part], NULL };
-			size_t found;
-			const struct event_columns one = { .list = &columns->list[below],
-							   .count = 1 };
-			if (below != above && find_by_part(&one, exact, &found) &&
-			    !holds(columns->list[below].name, "retired") &&
-			    !holds(columns->list[below].name, "bound") &&
-			    !holds(columns->list[below].name, "stall")) {
-				set_ratio(ratio, columns, above, below);
-				return 0;
-			}
-		}
-	return error_set(err, -ENODATA, "no event of all slots in the profile, as slots");
+	int ret = find_slots(columns, which, width, ratio);
+	if (ret != -ENODATA)
+		return ret < 0 ? error_set(err, ret, "out of memory finding slots") : 0;
+	/* what other tools call them */
+	if (!find_by_part(columns, retires ? retiring : backend, &above))
+		return error_set(
+			err, -ENODATA, "no event of %s slots in the profile, as topdown-%s",
+			retires ? "retiring" : "backend", retires ? "retiring" : "be-bound");
+	if (!find_all_slots(columns, above, &below))
+		return error_set(err, -ENODATA, "no event of all slots in the profile, as slots");
+	set_ratio(ratio, columns, above, below);
+	return 0;
 }
 
 int flame_ratio_of(const struct event_columns *columns, const char *text, struct flame_ratio *ratio,

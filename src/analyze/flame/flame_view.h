@@ -18,8 +18,9 @@
 #include <stdint.h>
 
 #include "analyze/figures/event_column.h"
-#include "analyze/flame/flame.h"
 #include "analyze/figures/interval.h"
+#include "analyze/figures/slot_columns.h"
+#include "analyze/flame/flame.h"
 
 struct error;
 
@@ -39,8 +40,8 @@ int flame_ratio_ipc(const struct event_columns *columns, size_t width, struct fl
 /* Events of stalled cycles, to cycles. */
 int flame_ratio_stalls(const struct event_columns *columns, struct flame_ratio *ratio,
 		       struct error *err);
-enum flame_slots { FLAME_SLOTS_RETIRING, FLAME_SLOTS_BACKEND };
-int flame_ratio_slots(const struct event_columns *columns, enum flame_slots which,
+/* A part of TopDown (SLOTS_RETIRING or SLOTS_BACKEND), to all slots; -ENOMEM, too. */
+int flame_ratio_slots(const struct event_columns *columns, enum slot_part which, size_t width,
 		      struct flame_ratio *ratio, struct error *err);
 /* "EVENT/EVENT"; names may hold slashes themselves. -EINVAL without a slash. */
 int flame_ratio_of(const struct event_columns *columns, const char *text, struct flame_ratio *ratio,

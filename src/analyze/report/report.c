@@ -40,14 +40,7 @@ int report_add_note(struct report *report, const char *format, ...)
 struct estimate report_cpi(const struct report *report, const struct cell *cells, size_t pair)
 {
 	const struct event_pair *p = &report->columns.pairs[pair];
-	struct estimate cpi =
-		interval_ratio(&cells[p->cycles], &cells[p->instructions], p->samples);
-	double factor = event_column_divisor(&report->columns.list[p->instructions]) /
-			event_column_divisor(&report->columns.list[p->cycles]);
-	cpi.value *= factor;
-	cpi.low *= factor;
-	cpi.high *= factor;
-	return cpi;
+	return event_column_ratio(&report->columns, p->cycles, p->instructions, p->samples, cells);
 }
 
 void report_describe_procedure(struct report *report, struct report_row *row, uint32_t procedure)
@@ -216,6 +209,9 @@ static int prepare(struct report *report, struct resolver *resolver, struct erro
 	const struct report_options *options = &report->options;
 	int ret = event_columns_init(&report->columns, report->profile, options->events.items,
 				     options->events.count, err);
+	if (ret == 0 &&
+	    slot_columns_find(&report->columns, &report->slots, &report->slots_count) < 0)
+		ret = out_of_memory(err);
 	if (ret == 0)
 		ret = scope_init(&report->scope, report->profile, &report->columns, err);
 	if (ret == 0)
@@ -252,6 +248,7 @@ void report_free(struct report *report)
 	if (!report)
 		return;
 	event_columns_release(&report->columns);
+	free(report->slots);
 	scope_release(&report->scope);
 	places_free(report->places);
 	arena_release(&report->arena);

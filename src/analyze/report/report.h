@@ -15,6 +15,7 @@
 
 #include "analyze/figures/event_column.h"
 #include "analyze/figures/interval.h"
+#include "analyze/figures/slot_columns.h"
 #include "analyze/names/code_places.h"
 #include "analyze/report/report_scope.h"
 #include "base/arena.h"
@@ -97,6 +98,8 @@ struct report {
 	const struct profile *profile;
 	struct report_options options;
 	struct event_columns columns;
+	struct slot_columns *slots; /* of TopDown; malloc'ed */
+	size_t slots_count;
 	struct places *places;
 	struct arena arena;
 	size_t sort_column;

@@ -23,7 +23,7 @@
 struct perf_event_counts {
 	uint64_t runs;		/* samples in the file */
 	uint64_t stored;	/* samples that were added to cells */
-	uint64_t reads;		/* of a group's member: counts that samples of its leader read */
+	uint64_t reads;		/* of a group's member: counts that another's samples read */
 	uint64_t lost_estimate; /* counted across lost samples: belongs to none that is there */
 	uint64_t lost_samples, lost_records, damaged, throttled;
 	uint64_t unknown[UNKNOWN_CAUSES]; /* stored samples whose place is not known, by cause */
@@ -41,7 +41,7 @@ struct perf_file_event {
 	char *unit;	   /* likewise */
 	double scale;	   /* of one count, in the unit; 0: not in the file */
 	uint8_t user_part; /* enum perf_user_part */
-	uint32_t leader;   /* of its group; itself when it has none */
+	uint32_t leader;   /* whose samples read its group; itself when it has none */
 	struct perf_event_counts counts;
 	uint32_t row;		  /* in the profile, once it is made */
 	struct perf_unit measure; /* unit of its estimates there */

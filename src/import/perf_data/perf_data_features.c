@@ -108,6 +108,20 @@ static int take_pmus(struct perf_data *data, struct reading *reading)
 	return 0;
 }
 
+/* The event whose samples read a group: the first that has samples by now, else the first that has
+ * a period or a frequency, since slots leads TopDown events and is not sampled; else the leader. */
+static uint32_t sampled_of_group(const struct perf_file_events *events, uint32_t leader,
+				 uint32_t members)
+{
+	for (uint32_t member = leader; member < leader + members; member++)
+		if (events->list[member].counts.runs)
+			return member;
+	for (uint32_t member = leader; member < leader + members; member++)
+		if (events->list[member].attr.sample_period)
+			return member;
+	return leader;
+}
+
 /* Groups, which must be in the order of their events, as perf itself demands. */
 static int take_groups(struct perf_data *data, struct reading *reading)
 {
@@ -121,8 +135,9 @@ static int take_groups(struct perf_data *data, struct reading *reading)
 		    members > data->events.count - leader)
 			break;
 		next = leader + members;
-		for (uint32_t member = leader; member < leader + members; member++)
-			data->events.list[member].leader = leader;
+		uint32_t sampled = sampled_of_group(&data->events, leader, members);
+		for (uint32_t member = leader; member < next; member++)
+			data->events.list[member].leader = sampled;
 	}
 	return 0;
 }

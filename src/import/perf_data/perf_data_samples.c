@@ -188,8 +188,7 @@ static int add_read(struct perf_data *data, uint32_t leader, uint32_t event, str
 	if (counted >= (double)INT64_MAX)
 		return -EOVERFLOW;
 	uint64_t whole = (uint64_t)llround(counted), weight = whole;
-	if (event != leader)
-		data->events.list[event].leader = leader;
+	data->events.list[event].leader = counts->runs ? event : leader;
 	if (result == READ_LOST) {
 		weight = 0;
 		if (event == leader)

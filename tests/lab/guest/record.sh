@@ -33,6 +33,19 @@ for loop in loop_4 loop_8; do
 		"$(awk "BEGIN { print 1.02 * $((1 << LAB_ICOUNT)) }")"
 done
 
+# The same where another event leads, as slots do in the groups of TopDown.
+culprit record -u -e '{instructions,cycles:S}' -c $period -o marked.prof -- "$KERNELS/two_loops"
+"$TOOLS/cells" marked.prof >cells
+for loop in loop_4 loop_8; do
+	set -- $(cell_of $loop cycles:S) $(cell_of $loop instructions)
+	echo "$loop: $1 samples, $2 cycles, $4 instructions read"
+	expect_equal "samples of the leader in $loop" "$3" 0
+	expect_between "samples in $loop" "$1" $((50 * ${loop#loop_} - 2)) $((50 * ${loop#loop_} + 2))
+	expect_between "CPI of $loop, whoever leads" "$(awk "BEGIN { print $2 / $4 }")" \
+		"$(awk "BEGIN { print 0.999 * $((1 << LAB_ICOUNT)) }")" \
+		"$(awk "BEGIN { print 1.02 * $((1 << LAB_ICOUNT)) }")"
+done
+
 # Without -e a running process is sampled too: by the group where this kernel can, else by cycles alone.
 "$KERNELS/busy" split 60 &
 pid=$!

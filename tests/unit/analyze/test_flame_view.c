@@ -131,10 +131,50 @@ static void slots_that_retired_are_not_all_slots(void **state)
 	struct made_flame made = make_flame(test.profile, NULL, (struct flame_options){ 0 });
 	struct flame_ratio ratio;
 	struct error err;
-	assert_int_equal(flame_ratio_slots(&made.flame->reports[FLAME_MAIN]->columns,
-					   FLAME_SLOTS_BACKEND, &ratio, &err),
-			 -ENODATA);
+	const struct event_columns *columns = &made.flame->reports[FLAME_MAIN]->columns;
+	assert_int_equal(flame_ratio_slots(columns, SLOTS_BACKEND, 0, &ratio, &err), -ENODATA);
 	assert_string_equal(err.text, "no event of all slots in the profile, as slots");
+	made_flame_release(&made);
+	profile_free(test.profile);
+}
+
+/* Members of the group that cycles read, of user code and of the kernel's. */
+static void shares_of_slots_are_of_the_scope_of_the_width(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "cycles", "slots", "topdown-retiring" };
+	struct test_profile test = test_profile_new();
+	for (size_t i = 0; i < 6; i++) {
+		char name[32], leader[16];
+		snprintf(name, sizeof(name), "%s:%c", names[i % 3], i < 3 ? 'u' : 'k');
+		snprintf(leader, sizeof(leader), "cycles:%c", i < 3 ? 'u' : 'k');
+		const struct profile_event event = {
+			.name = span_of_text(name),
+			.exclude = i < 3 ? EXCLUDE_KERNEL : EXCLUDE_USER,
+			.sampled = i % 3 == 0,
+			.leader = span_of_text(i % 3 ? leader : NULL),
+		};
+		test_event_full(&test, &event);
+		test_stack(&test, "main", 40, i % 3 == 1 ? 4 : 1);
+	}
+	struct made_flame made = make_flame(test.profile, NULL, (struct flame_options){ 0 });
+	const struct event_columns *columns = &made.flame->reports[FLAME_MAIN]->columns;
+	assert_int_equal(columns->count, 6);
+	for (size_t width = 0; width < columns->count; width++) {
+		struct flame_ratio ratio;
+		struct error err;
+		assert_int_equal(flame_ratio_slots(columns, SLOTS_RETIRING, width, &ratio, &err),
+				 0);
+		assert_int_equal(ratio.samples, RATIO_PART);
+		assert_int_equal(columns->list[ratio.above].exclude, columns->list[width].exclude);
+		assert_int_equal(columns->list[ratio.below].exclude, columns->list[width].exclude);
+		struct estimate share = flame_ratio_at(made.flame, &ratio, FLAME_MAIN, 0);
+		assert_true(share.value == 0.25 && share.high < 0.45);
+		assert_int_equal(flame_ratio_slots(columns, SLOTS_BACKEND, width, &ratio, &err),
+				 -ENODATA);
+		assert_string_equal(
+			err.text, "no event of backend slots in the profile, as topdown-be-bound");
+	}
 	made_flame_release(&made);
 	profile_free(test.profile);
 }
@@ -347,6 +387,7 @@ int main(void)
 		cmocka_unit_test(the_pair_that_has_the_width_is_preferred),
 		cmocka_unit_test(a_ratio_is_of_events),
 		cmocka_unit_test(slots_that_retired_are_not_all_slots),
+		cmocka_unit_test(shares_of_slots_are_of_the_scope_of_the_width),
 		cmocka_unit_test(a_ratio_rests_on_the_fewer_samples),
 		cmocka_unit_test(own_samples_lie_left_of_the_children),
 		cmocka_unit_test(frames_are_judged_together),

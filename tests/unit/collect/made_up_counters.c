@@ -19,6 +19,7 @@ static struct sampler *new_samplers(const struct event_list *events)
 			(struct sampler){ .event = event,
 					  .attr = event->attr,
 					  .leader = event->leader,
+					  .sampled_by = event->leader,
 					  .group_size = event_list_group_size(events, i),
 					  .clock = event->clock,
 					  .sampled = event->leader == i,

@@ -166,22 +166,23 @@ void recording_map(struct recording *recording, uint32_t pid, uint64_t start, ui
 	end_news(recording, pid, pid);
 }
 
-/* Who leads a group tells what all of it have counted. */
-static void put_group(struct recording *recording, const struct made_up_event *leader)
+/* Any event of a group tells what all of it have counted, the leader first. */
+static void put_group(struct recording *recording, const struct made_up_event *sampled)
 {
+	int leader_fd = sampled->leader_fd < 0 ? sampled->fd : sampled->leader_fd;
 	size_t count_at = recording->put.bytes.size;
 	uint64_t count = 0;
 	perf_put_u64(&recording->put, 0);
-	perf_put_u64(&recording->put, leader->enabled_ns);
-	perf_put_u64(&recording->put, leader->running_ns);
+	perf_put_u64(&recording->put, sampled->enabled_ns);
+	perf_put_u64(&recording->put, sampled->running_ns);
 	for (size_t i = 0; i < made_up.count; i++) {
 		const struct made_up_event *member = &made_up.events[i];
-		if (member->fd < 0 || (member != leader && member->leader_fd != leader->fd))
+		if (member->fd < 0 || (member->fd != leader_fd && member->leader_fd != leader_fd))
 			continue;
 		count++;
 		perf_put_u64(&recording->put, member->value);
 		perf_put_u64(&recording->put, member->id);
-		if (leader->attr.read_format & PERF_FORMAT_LOST)
+		if (sampled->attr.read_format & PERF_FORMAT_LOST)
 			perf_put_u64(&recording->put, member->lost);
 	}
 	memcpy(recording->put.bytes.data + count_at, &count, sizeof(count));

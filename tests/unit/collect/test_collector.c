@@ -208,6 +208,89 @@ static void samples_of_a_leader_bring_what_its_group_has_counted(void **state)
 	recording_end(&r);
 }
 
+/* As in the groups of TopDown, which slots leads: here cycles lead, and instructions are sampled.
+ */
+static void samples_of_a_member_bring_what_its_leader_has_counted(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "{cycles,instructions:S,branches}");
+	recording_start(&r);
+	const struct made_up_event *leader = recording_event(&r, "cycles");
+	const struct made_up_event *sampled = recording_event(&r, "instructions:S");
+	const struct made_up_event *member = recording_event(&r, "branches");
+	assert_true(sampled->leader_fd == leader->fd && member->leader_fd == leader->fd);
+	assert_true(leader->attr.disabled && leader->counts);
+	assert_false(sampled->attr.disabled || member->attr.disabled);
+	assert_int_equal(leader->attr.sample_period, 0);
+	assert_int_not_equal(sampled->attr.sample_period, 0);
+	assert_int_equal(member->attr.sample_period, 0);
+	assert_true(sampled->attr.sample_type & PERF_SAMPLE_READ);
+	/* What goes into the ring is of the sampled event, whoever leads. */
+	assert_non_null(sampled->ring);
+	assert_null(leader->ring);
+	exec(&r, SHELL, "shell");
+	exec(&r, WORKER, "worker");
+	set(&r, "cycles", 1000, 1000);
+	set(&r, "instructions:S", 2000, 1000);
+	set(&r, "branches", 100, 1000);
+	sample(&r, "instructions:S", SHELL, 0x1000, 1);
+	set(&r, "cycles", 2000, 2000);
+	set(&r, "instructions:S", 4000, 2000);
+	set(&r, "branches", 150, 2000);
+	sample(&r, "instructions:S", WORKER, 0x1000, 1);
+	/* The leader's count comes before the one that tells of the loss. */
+	set(&r, "cycles", 4000, 4000);
+	set(&r, "instructions:S", 8000, 4000);
+	set(&r, "branches", 160, 4000);
+	recording_event(&r, "instructions:S")->lost = 1;
+	sample(&r, "instructions:S", SHELL, 0x1000, 1);
+	recording_finish(&r);
+	assert_int_equal(recording_cells(&r, "cycles", "worker", NULL).estimate, 1000);
+	assert_int_equal(recording_cells(&r, "cycles", "shell", NULL).estimate, 1000);
+	assert_int_equal(recording_cells(&r, "cycles", NULL, NULL).samples, 0);
+	assert_int_equal(recording_cells(&r, "branches", "worker", NULL).estimate, 50);
+	assert_int_equal(recording_billed(&r, "cycles", BILL_LOST_ESTIMATE), 2000);
+	assert_int_equal(recording_billed(&r, "branches", BILL_LOST_ESTIMATE), 10);
+	assert_int_equal(recording_cells(&r, "instructions:S", "shell", NULL).samples, 2);
+	assert_int_equal(recording_cells(&r, "instructions:S", "shell", NULL).estimate, 4000);
+	assert_int_equal(recording_cells(&r, "instructions:S", "worker", NULL).estimate, 2000);
+	assert_int_equal(recording_billed(&r, "instructions:S", BILL_COUNT), 8000);
+	assert_int_equal(recording_billed(&r, "cycles", BILL_COUNT), 4000);
+	/* no number is known of what was not sampled */
+	assert_int_equal(recording_billed(&r, "cycles", BILL_STORED), -1);
+	const struct table *events = profile_table(r.got, PROFILE_EVENT);
+	for (size_t id = 1; id <= events->count; id++) {
+		struct profile_event event = profile_event(r.got, id);
+		bool own = span_equal(event.name, span_of_text("instructions:S"));
+		assert_int_equal(event.sampled, own);
+		assert_true(span_equal(event.leader, own ? (struct span){ NULL, 0 }
+							 : span_of_text("instructions:S")));
+		assert_int_equal(event.policy, own ? PERIOD_FREQUENCY : PERIOD_NONE);
+	}
+	recording_end(&r);
+}
+
+/* A clock's sample has its weight at once, by its period, also where another event leads. */
+static void a_clock_that_does_not_lead_weighs_its_period(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "{cycles,cpu-clock:S}");
+	r.options.frequency_hz = 0;
+	r.options.period = 1000003;
+	recording_start(&r);
+	exec(&r, SHELL, "shell");
+	set(&r, "cycles", 3000000, 1000);
+	sample(&r, "cpu-clock:S", SHELL, 0x1000, 1);
+	recording_finish(&r);
+	assert_int_equal(recording_cells(&r, "cpu-clock:S", "shell", NULL).samples, 1);
+	uint64_t weight = recording_cells(&r, "cpu-clock:S", "shell", NULL).estimate;
+	assert_true(weight >= 1000003 && weight <= 1500004); /* half of one for the start */
+	assert_int_equal(recording_cells(&r, "cycles", "shell", NULL).estimate, 3000000);
+	recording_end(&r);
+}
+
 static void put_lost(struct recording *r, struct made_up_event *event, uint64_t lost)
 {
 	perf_record_begin(&r->put, PERF_RECORD_LOST, 0);
@@ -505,6 +588,8 @@ int main(void)
 		cmocka_unit_test(the_kernel_its_modules_and_programs_have_names),
 		cmocka_unit_test(a_kernel_that_hides_its_addresses_has_none),
 		cmocka_unit_test(samples_of_a_leader_bring_what_its_group_has_counted),
+		cmocka_unit_test(samples_of_a_member_bring_what_its_leader_has_counted),
+		cmocka_unit_test(a_clock_that_does_not_lead_weighs_its_period),
 		cmocka_unit_test(what_was_lost_is_in_the_bill),
 		cmocka_unit_test(an_older_kernel_tells_of_losses_by_records_alone),
 		cmocka_unit_test(records_go_on_where_the_ring_begins_anew),

@@ -60,6 +60,36 @@ static void counts_are_scaled_to_the_time_that_they_were_enabled(void **state)
 	scene_end(&s);
 }
 
+/* The group is as {a,b:S}, where now its leader and now the sampled one is a clock. */
+static void what_is_sampled_says_whether_its_group_is_read(void **state)
+{
+	(void)state;
+	for (size_t clock = CYCLES; clock <= INSTRUCTIONS; clock++) {
+		struct scene s;
+		scene_begin(&s);
+		scene_init(&s);
+		struct sampler *samplers = s.counters.samplers;
+		samplers[CYCLES].sampled_by = samplers[INSTRUCTIONS].sampled_by = INSTRUCTIONS;
+		samplers[CYCLES].sampled = false;
+		samplers[INSTRUCTIONS].sampled = true;
+		samplers[clock].clock = true;
+		assert_int_equal(counters_open(&s.counters, -1, 0, &s.err), 0);
+		assert_int_equal(counters_enable(&s.counters, &s.err), 0);
+		struct lane *leader = counters_lane(&s.counters, CYCLES, 0);
+		struct lane *sampled = counters_lane(&s.counters, INSTRUCTIONS, 0);
+		assert_int_equal(leader->periods.count, 0);
+		assert_int_equal(sampled->periods.count, 1);
+		set(scene_event(&s, CYCLES, 0), 50, 10, 10);
+		set(scene_event(&s, INSTRUCTIONS, 0), 70, 10, 10);
+		assert_int_equal(counters_read(&s.counters, COUNTERS_COUNTED), 0);
+		assert_true(leader->advanced == (clock == CYCLES ? 50 : 0));
+		assert_true(sampled->advanced == (clock == CYCLES ? 70 : 0));
+		assert_int_equal(counters_read(&s.counters, COUNTERS_ALL), 0);
+		assert_true(leader->advanced == 50 && sampled->advanced == 70);
+		scene_end(&s);
+	}
+}
+
 /* Linux before 6.0: losses come as records alone. */
 static void without_a_count_of_losses_readings_are_shorter(void **state)
 {
@@ -222,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_are_scaled_to_the_time_that_they_were_enabled),
+		cmocka_unit_test(what_is_sampled_says_whether_its_group_is_read),
 		cmocka_unit_test(without_a_count_of_losses_readings_are_shorter),
 		cmocka_unit_test(inherited_counts_are_scaled_by_all_cpus_together),
 		cmocka_unit_test(a_cpu_that_leaves_has_the_same_rings_and_lanes_when_it_returns),

@@ -150,6 +150,50 @@ static void a_group_is_sampled_by_its_leader(void **state)
 	release(&w);
 }
 
+static void a_marked_member_is_sampled_in_its_leaders_place(void **state)
+{
+	(void)state;
+	struct world w;
+	init(&w, COLLECT_SYSTEM, "minor-faults,{cpu-clock,page-faults:S,context-switches}");
+	assert_int_equal(make(&w), 0);
+	assert_int_equal(w.plan.sampler_count, 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(w.plan.samplers[i].leader, i ? 1 : 0);
+		assert_int_equal(w.plan.samplers[i].sampled_by, i ? 2 : 0);
+		assert_int_equal(w.plan.samplers[i].sampled, i == 0 || i == 2);
+		assert_int_equal(w.plan.samplers[i].group_size, i == 1 || i == 2 ? 3 : 1);
+		assert_int_equal(w.plan.samplers[i].mean_period != 0, i == 0 || i == 2);
+	}
+	/* As for any group: nothing else is asked of kernels that cannot inherit it. */
+	w.options.target = COLLECT_TASKS;
+	w.options.default_events = true;
+	assert_int_equal(make(&w), 0);
+	if (w.plan.features.inherit_read_tid != FACT_YES) {
+		assert_int_equal(w.plan.sampler_count, 2);
+		assert_string_equal(w.plan.samplers[1].name, "page-faults:S");
+		assert_int_equal(w.plan.samplers[1].leader, 1);
+		assert_int_equal(w.plan.samplers[1].sampled_by, 1);
+	}
+	release(&w);
+}
+
+/* What makes an event one of slots is asked in machine's tests. */
+static void slots_are_read_by_the_first_event_that_can_be_sampled(void **state)
+{
+	(void)state;
+	struct world w;
+	init(&w, COLLECT_SYSTEM, "{minor-faults,page-faults,context-switches}:S");
+	w.events.events[0].slots = EVENT_SLOTS;
+	w.events.events[1].slots = EVENT_SLOTS_METRIC;
+	assert_int_equal(make(&w), 0);
+	assert_true(w.plan.samplers[2].sampled && !w.plan.samplers[0].sampled);
+	w.events.events[2].slots = EVENT_SLOTS_METRIC;
+	expect_refusal(&w, -EINVAL,
+		       "slots and topdown events cannot be sampled when they are a group: it takes "
+		       "another event in it, as {slots,cycles,topdown-retiring}");
+	release(&w);
+}
+
 static void clocks_of_tasks_are_interpreted_and_what_is_asked(void **state)
 {
 	(void)state;
@@ -229,6 +273,8 @@ int main(void)
 		cmocka_unit_test(tasks_inherit_one_period),
 		cmocka_unit_test(what_an_event_says_itself_goes_before),
 		cmocka_unit_test(a_group_is_sampled_by_its_leader),
+		cmocka_unit_test(a_marked_member_is_sampled_in_its_leaders_place),
+		cmocka_unit_test(slots_are_read_by_the_first_event_that_can_be_sampled),
 		cmocka_unit_test(clocks_of_tasks_are_interpreted_and_what_is_asked),
 		cmocka_unit_test(interpreting_has_its_part_of_the_budget),
 		cmocka_unit_test(what_cannot_be_is_refused_with_its_name),

@@ -35,12 +35,18 @@ enum { LEADER_ID = 100, MEMBER_ID = 200 };
 
 static const char *const names[] = { "cycles", "instructions" };
 
-static void begin(struct perf_file *file)
+/* The event that is sampled has LEADER_ID, also where the other one leads as slots do: then it
+ * comes first, among the events and in what samples read. */
+enum order { SAMPLED_LEADS, SAMPLED_FOLLOWS };
+
+static void begin(struct perf_file *file, enum order order)
 {
 	struct perf_event_attr attrs[2];
-	const uint64_t ids[] = { LEADER_ID, MEMBER_ID };
-	for (int i = 0; i < 2; i++)
-		attrs[i] = (struct perf_event_attr){
+	uint64_t ids[2];
+	for (int i = 0; i < 2; i++) {
+		int at = order == SAMPLED_LEADS ? i : 1 - i;
+		ids[at] = i ? MEMBER_ID : LEADER_ID;
+		attrs[at] = (struct perf_event_attr){
 			.type = PERF_TYPE_HARDWARE,
 			.config = i ? PERF_COUNT_HW_INSTRUCTIONS : PERF_COUNT_HW_CPU_CYCLES,
 			.sample_type = TYPE,
@@ -49,6 +55,7 @@ static void begin(struct perf_file *file)
 			.sample_id_all = 1,
 			.exclude_guest = 1, /* else the name says that guests count, too */
 		};
+	}
 	perf_file_begin(file, attrs, ids, 2, 136);
 	perf_put_comm(file, PID, PID, "worker", true, 10, LEADER_ID);
 }
@@ -65,7 +72,17 @@ static void put_lost(struct perf_file *file, uint64_t time, uint64_t count)
 /* What the counters stand at. */
 struct counted {
 	uint64_t cycles, instructions, enabled, running;
+	enum order order;
 };
+
+static void put_counts(struct perf_file *file, const struct counted *counted)
+{
+	for (int i = 0; i < 2; i++) {
+		bool sampled = (counted->order == SAMPLED_LEADS) == (i == 0);
+		perf_put_u64(file, sampled ? counted->cycles : counted->instructions);
+		perf_put_u64(file, sampled ? LEADER_ID : MEMBER_ID);
+	}
+}
 
 static void put(struct perf_file *file, uint16_t mode, uint64_t time, const uint64_t *words,
 		size_t count, const struct counted *counted)
@@ -83,10 +100,7 @@ static void put(struct perf_file *file, uint16_t mode, uint64_t time, const uint
 	perf_put_u64(file, 2);
 	perf_put_u64(file, counted->enabled);
 	perf_put_u64(file, counted->running);
-	perf_put_u64(file, counted->cycles);
-	perf_put_u64(file, LEADER_ID);
-	perf_put_u64(file, counted->instructions);
-	perf_put_u64(file, MEMBER_ID);
+	put_counts(file, counted);
 	perf_put_u64(file, count);
 	for (size_t i = 0; i < count; i++)
 		perf_put_u64(file, words[i]);
@@ -259,24 +273,26 @@ static void map_kernel(struct perf_file *file)
 static void runs_of_unknown_frames_and_groups_agree(void **state)
 {
 	(void)state;
-	CLEANUP(perf_file_release) struct perf_file file = { 0 };
-	CLEANUP(buffer_release) struct buffer stacks = { 0 };
-	begin(&file);
-	map_kernel(&file);
 	const uint64_t wandering[] = {
 		KERNEL, TEXT + 0x10, TEXT + 0x20, USER, 0x100, 0x200, 0x300
 	};
-	put(&file, PERF_RECORD_MISC_KERNEL, 20, wandering, 7,
-	    &(struct counted){ 1000, 300, 10, 10 });
-	put_lost(&file, 21, 4);
-	put(&file, PERF_RECORD_MISC_KERNEL, 22, wandering, 6,
-	    &(struct counted){ 6000, 1300, 20, 20 });
-	put(&file, PERF_RECORD_MISC_KERNEL, 23, wandering, 7,
-	    &(struct counted){ 7000, 1700, 40, 40 });
-	both_ways(&file, &stacks);
-	assert_string_equal(buffer_text(&stacks),
-			    "cycles [worker] ?no mapping!0x0|!0x20|!0x10 3 3000\n"
-			    "instructions [worker] ?no mapping!0x0|!0x20|!0x10 - 700\n");
+	for (enum order order = SAMPLED_LEADS; order <= SAMPLED_FOLLOWS; order++) {
+		CLEANUP(perf_file_release) struct perf_file file = { 0 };
+		CLEANUP(buffer_release) struct buffer stacks = { 0 };
+		begin(&file, order);
+		map_kernel(&file);
+		put(&file, PERF_RECORD_MISC_KERNEL, 20, wandering, 7,
+		    &(struct counted){ 1000, 300, 10, 10, order });
+		put_lost(&file, 21, 4);
+		put(&file, PERF_RECORD_MISC_KERNEL, 22, wandering, 6,
+		    &(struct counted){ 6000, 1300, 20, 20, order });
+		put(&file, PERF_RECORD_MISC_KERNEL, 23, wandering, 7,
+		    &(struct counted){ 7000, 1700, 40, 40, order });
+		both_ways(&file, &stacks);
+		assert_string_equal(buffer_text(&stacks),
+				    "cycles [worker] ?no mapping!0x0|!0x20|!0x10 3 3000\n"
+				    "instructions [worker] ?no mapping!0x0|!0x20|!0x10 - 700\n");
+	}
 }
 
 static uint64_t random_word(struct random_state *random)
@@ -304,8 +320,8 @@ static void random_chains_agree(void **state)
 	for (int round = 0; round < 40; round++) {
 		CLEANUP(perf_file_release) struct perf_file file = { 0 };
 		CLEANUP(buffer_release) struct buffer stacks = { 0 };
-		struct counted counted = { 0 };
-		begin(&file);
+		struct counted counted = { .order = round % 2 ? SAMPLED_FOLLOWS : SAMPLED_LEADS };
+		begin(&file, counted.order);
 		map_kernel(&file);
 		for (uint64_t time = 20; time < 220; time++) {
 			/* the kernel writes a mark first, and then an address of that part */
@@ -417,13 +433,13 @@ static void sums_from_a_table_make_the_bytes_of_its_samples(void **state)
 	CLEANUP(perf_file_release) struct perf_file file = { 0 };
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	uint64_t time = 20;
-	begin(&file);
+	begin(&file, SAMPLED_LEADS);
 	for (size_t i = 0; i < ENTRIES; i++) {
 		entries[i] = (struct kernel_entry){ 16 * i, 1 + random_below(&random, 40) };
 		const uint64_t words[] = { KERNEL, TEXT + entries[i].offset };
 		for (uint64_t k = 0; k < entries[i].samples; k++, time++)
 			put(&file, PERF_RECORD_MISC_KERNEL, time, words, 2,
-			    &(struct counted){ time * PERIOD, 0, time, time });
+			    &(struct counted){ time * PERIOD, 0, time, time, SAMPLED_LEADS });
 	}
 	struct live *live = new_live();
 	struct error err = { 0 };

@@ -1,0 +1,252 @@
+/*
+ * count-segments CHECK - counts loops of known length by libculprit, in a machine whose PMU counts
+ * exactly (the lab): what is counted is the loop's, and nothing of what counting costs.
+ *
+ *	loops        regions of 1,000 to 20,000,000 instructions, within 2 %, 0.2 %, 0.01 %
+ *	live         reads in user space agree with read(2)
+ *	turns RUNS   ten events on seven counters: how often the interval holds the truth
+ *	stall        cycles per instruction of a loop that waits for the kernel
+ *
+ * Prints a line a check; ends with 1 when one failed.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "culprit/counter.h"
+#include "kernels/loops.h"
+
+static unsigned failures;
+
+__attribute__((format(printf, 2, 3))) static void check(bool ok, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	printf("%s: ", ok ? "ok" : "FAILED");
+	vprintf(format, args);
+	putchar('\n');
+	va_end(args);
+	failures += !ok;
+}
+
+static struct culprit_counters *open_counters(const char *events, unsigned flags)
+{
+	struct culprit_options options = { .flags = flags };
+	struct culprit_counters *counters;
+	struct culprit_error error;
+	if (culprit_counters_open(events, &options, &counters, &error)) {
+		printf("FAILED: %s\n", error.text);
+		exit(1);
+	}
+	return counters;
+}
+
+#if defined(__aarch64__)
+/* 400 instructions a turn, one of which is a wfi: Linux traps it, and skips it. The trap takes
+ * cycles and no instructions of the user's. */
+static void run_stalls(uint64_t turns)
+{
+	__asm__ volatile("1: .rept 200\n add x1, x1, #1\n .endr\n wfi\n"
+			 " .rept 197\n add x1, x1, #1\n .endr\n"
+			 " subs %0, %0, #1\n b.ne 1b\n"
+			 : "+r"(turns)
+			 :
+			 : "x1", "cc");
+}
+#else
+static void run_stalls(uint64_t turns)
+{
+	(void)turns;
+	printf("FAILED: no instruction of this machine waits for the kernel\n");
+	exit(1);
+}
+#endif
+
+/* 4 instructions a turn, and a return. */
+static void run_instructions(uint64_t instructions)
+{
+	loop_4(instructions / 4);
+}
+
+static void check_loop(struct culprit_counters *counters, uint64_t instructions, double tolerance,
+		       const char *how)
+{
+	enum { TIMES = 50 };
+	struct culprit_value values[2];
+	double worst = 0;
+	bool held = true;
+	uint32_t flags = 0;
+	for (int i = 0; i < (instructions > 1000000 ? 3 : TIMES); i++) {
+		culprit_counters_start(counters);
+		run_instructions(instructions);
+		culprit_counters_stop(counters);
+		culprit_counters_values(counters, values, 2);
+		double error = fabs(values[0].value / (double)instructions - 1);
+		worst = error > worst ? error : worst;
+		held &= !isnan(values[0].value);
+		flags |= values[0].flags;
+	}
+	check(held && worst <= tolerance && !(flags & (CULPRIT_ABSENT | CULPRIT_MULTIPLEXED)),
+	      "%" PRIu64 " instructions %s: last count %.1f (%.1f to %.1f), worst %.4f %%",
+	      instructions, how, values[0].value, values[0].low, values[0].high, 100 * worst);
+}
+
+static void check_loops(void)
+{
+	static const struct {
+		uint64_t instructions;
+		double tolerance;
+	} loops[] = {
+		{ 1000, 0.02 }, { 10000, 0.002 }, { 1000000, 0.0001 }, { 20000000, 0.00001 }
+	};
+	for (int read = 0; read < 2; read++) {
+		struct culprit_counters *counters =
+			open_counters("instructions:u,cycles:u", read ? CULPRIT_ALWAYS_READ : 0);
+		struct culprit_event event;
+		double median, spread;
+		culprit_counters_event(counters, 0, &event);
+		culprit_counters_cost(counters, 0, &median, &spread);
+		check(event.user_space == !read,
+		      "%s: a start and a stop cost %.1f +- %.1f instructions",
+		      read ? "read(2)" : "user space", median, spread);
+		for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++)
+			check_loop(counters, loops[i].instructions, loops[i].tolerance,
+				   read ? "by read(2)" : "in user space");
+		culprit_counters_close(counters);
+	}
+}
+
+static void check_live(void)
+{
+	struct culprit_counters *live = open_counters("instructions:u,cycles:u", 0);
+	struct culprit_counters *kernel =
+		open_counters("instructions:u,cycles:u", CULPRIT_ALWAYS_READ);
+	for (uint64_t instructions = 4000; instructions <= 4000000; instructions *= 10) {
+		struct culprit_value a[2], b[2];
+		/* the inner ones are counted by the outer ones, with what they cost */
+		culprit_counters_start(kernel);
+		culprit_counters_start(live);
+		run_instructions(instructions);
+		culprit_counters_stop(live);
+		culprit_counters_stop(kernel);
+		culprit_counters_values(live, a, 2);
+		culprit_counters_values(kernel, b, 2);
+		double median, spread;
+		culprit_counters_cost(live, 0, &median, &spread);
+		double apart = b[0].value - a[0].value;
+		check(apart >= 0 && apart < 1500,
+		      "%" PRIu64 " instructions: %.0f in user space, %.0f by read(2) around it",
+		      instructions, a[0].value, b[0].value);
+	}
+	culprit_counters_close(live);
+	culprit_counters_close(kernel);
+}
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t random_next(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	return random_state ^= random_state << 17;
+}
+
+/*
+ * A load whose rate of user instructions changes from ms to ms: loops of random length, between
+ * them traps of random number, which take time and no instructions of the user's.
+ */
+static uint64_t run_load(int turns)
+{
+	uint64_t instructions = 0;
+	for (int i = 0; i < turns; i++) {
+		uint64_t part = 4 * (5000 + random_next() % 200000),
+			 stalls = 1 + random_next() % 1000;
+		run_instructions(part);
+		run_stalls(stalls);
+		instructions += part + 400 * stalls;
+	}
+	return instructions;
+}
+
+static void check_turns(int runs)
+{
+	char events[512] = "";
+	for (int i = 0; i < 10; i++)
+		strcat(events, i ? ",instructions:u" : "instructions:u");
+	struct culprit_counters *counters = open_counters(events, 0);
+	size_t judged = 0, held = 0, unknown = 0, exact = 0;
+	double squares = 0, widths = 0;
+	for (int run = 0; run < runs; run++) {
+		struct culprit_value values[10];
+		culprit_counters_start(counters);
+		double truth = (double)run_load(150);
+		culprit_counters_stop(counters);
+		culprit_counters_values(counters, values, 10);
+		/* one event of each group: those of a group are wrong together */
+		for (size_t i = 0; i < 10; i += 9) {
+			if (!(values[i].flags & CULPRIT_MULTIPLEXED)) {
+				exact++;
+				continue;
+			}
+			if (values[i].flags & (CULPRIT_NO_INTERVAL | CULPRIT_ABSENT)) {
+				unknown++;
+				continue;
+			}
+			double error = values[i].value - truth;
+			judged++;
+			held += values[i].low <= truth && truth <= values[i].high;
+			squares += error * error / (truth * truth);
+			widths += (values[i].high - values[i].low) / 2 / truth;
+		}
+	}
+	double ideal = 1.96 * sqrt(squares / (double)judged), width = widths / (double)judged;
+	double share = (double)held / (double)judged;
+	printf("%zu judged, %zu without an interval, %zu not multiplexed\n", judged, unknown,
+	       exact);
+	check(judged > (size_t)runs, "intervals of %zu counts are known", judged);
+	check(share >= 0.93 && share <= 0.97, "%.1f %% of them hold the truth", 100 * share);
+	check(width <= 2 * ideal, "half width %.3f %% in the mean, ideal %.3f %%", 100 * width,
+	      100 * ideal);
+	culprit_counters_close(counters);
+}
+
+/* The cycles of the kernel's traps are counted as well; its instructions are not. */
+static void check_stall(void)
+{
+	struct culprit_counters *counters = open_counters("{cycles,instructions:u}", 0);
+	struct culprit_metric *metric;
+	struct culprit_error error;
+	struct culprit_value values[2], cpi;
+	if (culprit_metric_open(counters, "cycles / instructions:u", &metric, &error)) {
+		printf("FAILED: %s\n", error.text);
+		exit(1);
+	}
+	culprit_counters_start(counters);
+	run_stalls(20000);
+	culprit_counters_stop(counters);
+	culprit_counters_values(counters, values, 2);
+	culprit_metric_value(metric, values, 1, &cpi);
+	check(fabs(cpi.value - 1.887) <= 0.01, "%.0f cycles, %.0f instructions: CPI %.4f",
+	      values[0].value, values[1].value, cpi.value);
+	culprit_metric_close(metric);
+	culprit_counters_close(counters);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc >= 2 && strcmp(argv[1], "loops") == 0)
+		check_loops();
+	else if (argc >= 2 && strcmp(argv[1], "live") == 0)
+		check_live();
+	else if (argc >= 2 && strcmp(argv[1], "stall") == 0)
+		check_stall();
+	else if (argc == 3 && strcmp(argv[1], "turns") == 0)
+		check_turns(atoi(argv[2]));
+	else
+		return 2;
+	return failures ? 1 : 0;
+}

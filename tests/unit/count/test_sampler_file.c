@@ -221,9 +221,8 @@ static void it_has_events_names_mappings_and_samples(void **state)
 	assert_int_equal(content.samples, counts.samples);
 	assert_true(content.rounds >= 2);
 	const struct made_mapping *own = mapping_at(&content, (const void *)(uintptr_t)spin);
-	assert_non_null(own);
-	assert_non_null(strstr(own->path, "test_count_sampler_file"));
-	assert_true(own->time <= content.first_ns);
+	assert_non_null(strstr(own ? own->path : "", "test_count_sampler_file"));
+	assert_true(own && own->time <= content.first_ns);
 	assert_non_null(mapping_at(&content, (const void *)(uintptr_t)getpid)); /* the C library */
 	assert_true(content.builds >= 2);
 }

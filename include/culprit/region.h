@@ -43,7 +43,7 @@ extern "C" {
 struct culprit_regions;
 struct culprit_region;
 
-/* The most events (the clock not among them), names and threads that have joined at once. */
+/* The most events (the clock not among them), names, and regions within each other. */
 #define CULPRIT_REGION_EVENTS 15
 #define CULPRIT_REGION_NAMES  256
 #define CULPRIT_REGION_DEPTH  32
@@ -91,6 +91,9 @@ struct culprit_region_result {
 	const char *name;
 	int thread;	     /* its id; 0: all threads together */
 	uint64_t mismatched; /* begin and end that do not belong together */
+	/* Times that were not measured: deeper than CULPRIT_REGION_DEPTH, or in a signal handler
+	   that had interrupted the end of a region of the same thread. */
+	uint64_t omitted;
 	uint64_t not_joined; /* begins in threads that had not joined; only for all together */
 	struct culprit_region_event time; /* ns */
 	struct culprit_region_event events[CULPRIT_REGION_EVENTS];

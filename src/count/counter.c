@@ -92,12 +92,10 @@ static uint64_t elsewhere_ns(const struct culprit_counters *counters,
 	return sum;
 }
 
-static void difference_on_target(const struct culprit_counters *counters, size_t target,
-				 size_t index, struct culprit_value *value)
+void counters_difference(const struct culprit_counters *counters, const struct count_moment *begin,
+			 const struct count_moment *ends, size_t index,
+			 const struct count_cost *cost, struct culprit_value *value)
 {
-	const struct count_moment *begin = counters->begin + target * counters->events.count;
-	const struct count_moment *ends = counters->end + target * counters->events.count;
-	const struct count_cost *cost = counters->calibrated ? &counters->costs[index] : NULL;
 	struct count_moment end = ends[index];
 	uint64_t elsewhere = elsewhere_ns(counters, begin, ends, index);
 	uint64_t idle = end.enabled_ns - begin[index].enabled_ns -
@@ -107,6 +105,14 @@ static void difference_on_target(const struct culprit_counters *counters, size_t
 	count_difference(&begin[index], &end, cost, counters->events.events[index].scale, value);
 	if (elsewhere)
 		value->flags |= CULPRIT_MIGRATED;
+}
+
+static void difference_on_target(const struct culprit_counters *counters, size_t target,
+				 size_t index, struct culprit_value *value)
+{
+	counters_difference(counters, counters->begin + target * counters->events.count,
+			    counters->end + target * counters->events.count, index,
+			    counters->calibrated ? &counters->costs[index] : NULL, value);
 }
 
 static void add_value(struct culprit_value *sum, const struct culprit_value *part)

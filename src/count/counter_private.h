@@ -50,6 +50,12 @@ struct culprit_counters {
 int counters_take_begin(struct culprit_counters *counters, struct count_moment *moments);
 int counters_take_end(struct culprit_counters *counters, struct count_moment *moments);
 
+/* What event `index` came to on one target between its moments begin[] and ends[] of all events, as
+ * count_difference(); what was counted on cores of another type is no loss. */
+void counters_difference(const struct culprit_counters *counters, const struct count_moment *begin,
+			 const struct count_moment *ends, size_t index,
+			 const struct count_cost *cost, struct culprit_value *value);
+
 /* culprit_counters_open() in another world than the real one: for tests. */
 int counters_open(const char *events, const struct culprit_options *options,
 		  const struct count_world *world, struct culprit_counters **counters,

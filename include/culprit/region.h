@@ -15,17 +15,17 @@
  *	culprit_regions_print(regions, stdout, ...);	culprit/print.h
  *
  * Each region keeps, for each thread and event, the number of times, the least, the greatest and
- *the sum of what was counted, and a histogram whose buckets are 1/16 of their value wide, from
- *which quantiles come. The clock is always among what is counted, as "time" in ns: the CPU's own
+ * the sum of what was counted, and a histogram whose buckets are 1/16 of their value wide, from
+ * which quantiles come. The clock is always among what is counted, as "time" in ns: the CPU's own
  * (rdtsc, CNTVCT_EL0), which costs a few ns and needs no right.
  *
  * Regions may be nested, 32 deep; the same region within itself, too. What an inner region's
  * begin and end cost is subtracted from the outer ones, as its own is from itself.
  *
  * Threads: open, named and close are for one thread; a thread that has joined marks regions with
- * no lock and no allocation; its numbers are its own until it leaves or culprit_regions_read()
- *reads them, which another thread may do at any time: it sees numbers of some moment, each region's
- *by itself. begin and end in a thread that has not joined do nothing but count the omission.
+ * no lock and no allocation; its numbers are its own until it leaves or culprit_regions_result()
+ * reads them, which another thread may do at any time: it sees numbers of some moment, each region's
+ * by itself. begin and end in a thread that has not joined do nothing but count the omission.
  */
 #ifndef CULPRIT_REGION_H
 #define CULPRIT_REGION_H

@@ -1,6 +1,5 @@
 /* Setting counters up: everything that allocates, and that can go wrong for good. */
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,79 +16,12 @@
 #include "count/definitions.h"
 #include "count/kernel.h"
 #include "count/refusal.h"
+#include "count/target_list.h"
 #include "machine/culprit_names.h"
 #include "machine/event_names.h"
 #include "machine/machine_root.h"
 
 #define DEFINITIONS_BYTES (1 << 20)
-
-struct targets {
-	struct count_target *all;
-	size_t count, capacity;
-};
-
-static void release_targets(struct targets *targets)
-{
-	free(targets->all);
-}
-
-static int add_target(struct targets *targets, pid_t pid, int cpu)
-{
-	if (array_reserve(&targets->all, &targets->capacity, targets->count, sizeof(*targets->all)))
-		return -ENOMEM;
-	targets->all[targets->count++] = (struct count_target){ pid, cpu };
-	return 0;
-}
-
-static int add_threads(struct targets *targets, int pid, struct error *err)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *folder = opendir(path);
-	if (!folder)
-		return error_set(err, errno == ENOENT ? -ESRCH : -errno,
-				 errno == ENOENT ? "there is no process %d"
-						 : "cannot list the threads of process %d",
-				 pid);
-	int status = 0;
-	for (struct dirent *entry; !status && (entry = readdir(folder));) {
-		uint64_t tid;
-		if (number_parse_u64(entry->d_name, &tid) && tid <= INT32_MAX)
-			status = add_target(targets, (pid_t)tid, -1);
-	}
-	closedir(folder);
-	return status ? error_set(err, status, "out of memory while opening counters") : 0;
-}
-
-static int find_targets(const struct culprit_options *options, struct targets *targets,
-			struct error *err)
-{
-	int status = 0;
-	switch (options->subject) {
-	case CULPRIT_THIS_THREAD:
-		status = add_target(targets, 0, -1);
-		break;
-	case CULPRIT_THIS_PROCESS:
-		return add_threads(targets, (int)getpid(), err);
-	case CULPRIT_PROCESS:
-	case CULPRIT_THREAD:
-		if (options->id <= 0)
-			return error_set(err, -EINVAL, "%d is no process", options->id);
-		if (options->subject == CULPRIT_PROCESS)
-			return add_threads(targets, options->id, err);
-		status = add_target(targets, options->id, -1);
-		break;
-	case CULPRIT_CPU:
-		if (options->id < 0)
-			return error_set(err, -EINVAL, "%d is no CPU", options->id);
-		status = add_target(targets, -1, options->id);
-		break;
-	default:
-		return error_set(err, -EINVAL, "%d is none of enum culprit_subject",
-				 (int)options->subject);
-	}
-	return status ? error_set(err, status, "out of memory while opening counters") : 0;
-}
 
 static int read_definitions(struct culprit_counters *counters, const char *path,
 			    const struct event_namer *names, struct error *err)
@@ -167,7 +99,7 @@ static int opens(const struct event *event, const struct count_kernel *kernel,
 
 /* What cannot be counted gets its reason, and a substitute where there is one. */
 static int settle_event(struct culprit_counters *counters, const struct count_kernel *kernel,
-			const struct targets *targets, const struct culprit_options *options,
+			const struct target_list *targets, const struct culprit_options *options,
 			size_t index, struct error *err)
 {
 	struct event *event = &counters->events.events[index];
@@ -195,7 +127,7 @@ static int settle_event(struct culprit_counters *counters, const struct count_ke
 }
 
 static int settle_events(struct culprit_counters *counters, const struct count_kernel *kernel,
-			 const struct targets *targets, const struct culprit_options *options,
+			 const struct target_list *targets, const struct culprit_options *options,
 			 struct error *err)
 {
 	size_t absent = 0;
@@ -211,21 +143,14 @@ static int settle_events(struct culprit_counters *counters, const struct count_k
 	return 0;
 }
 
-static enum count_inherit inherit_of(const struct culprit_options *options)
-{
-	if (options->subject != CULPRIT_PROCESS && options->subject != CULPRIT_THIS_PROCESS)
-		return COUNT_ALONE;
-	return options->flags & CULPRIT_CHILDREN ? COUNT_CHILDREN : COUNT_THREADS;
-}
-
 static int open_set(struct culprit_counters *counters, const struct count_kernel *kernel,
-		    const struct targets *targets, const struct culprit_options *options,
+		    const struct target_list *targets, const struct culprit_options *options,
 		    struct error *err)
 {
 	struct count_options how = {
 		.targets = targets->all,
 		.target_count = targets->count,
-		.inherit = inherit_of(options),
+		.inherit = target_inherit(options),
 		.user_only = options->flags & CULPRIT_USER_ONLY,
 		.pinned = options->flags & CULPRIT_PINNED,
 		.never_multiplex = options->flags & CULPRIT_NEVER_MULTIPLEX,
@@ -267,8 +192,8 @@ static int set_up(struct culprit_counters *counters, const char *events,
 		  const struct culprit_options *options, const struct count_world *world,
 		  struct error *err)
 {
-	CLEANUP(release_targets) struct targets targets = { 0 };
-	int status = find_targets(options, &targets, err);
+	CLEANUP(target_list_release) struct target_list targets = { 0 };
+	int status = target_list_fill(&targets, options, err);
 	if (status == 0)
 		status = read_events(counters, events, options, world->root, err);
 	if (status)

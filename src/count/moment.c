@@ -4,18 +4,8 @@
 #include <math.h>
 
 #include "count/count_set_private.h"
-#include "count/instruction.h"
-#include "count/kernel.h"
+#include "count/reading.h"
 #include "culprit/counter.h"
-
-/* No other thread writes to the page: the kernel does, on this CPU, between two of our
- * instructions. So it is enough that the compiler keeps the order. */
-#define COMPILER_BARRIER() __asm__ volatile("" : : : "memory")
-
-static inline uint64_t read_counter(const struct count_kernel *kernel, uint32_t counter)
-{
-	return kernel->read_counter ? kernel->read_counter(counter) : instruction_counter(counter);
-}
 
 /* The counter has pmc_width bits and a sign (perf_event_mmap_page.pmc_width). */
 static inline uint64_t extend_sign(uint64_t value, unsigned width)

@@ -44,6 +44,38 @@ for compiler in g++ clang++; do
 done
 [ $tried -gt 0 ] || { echo "no compiler here"; exit 77; }
 
+# Macros are used with all kinds of values; what nobody reads is computed for CULPRIT_KEEP() alone.
+cat >"$work/macros" <<'C'
+#include <culprit/culprit.h>
+double use(struct culprit_region *region, double real, int whole, const char *text, struct culprit_error error);
+double use(struct culprit_region *region, double real, int whole, const char *text, struct culprit_error error)
+{
+	CULPRIT_SCOPE(region);
+	CULPRIT_KEEP(real);
+	CULPRIT_KEEP(whole);
+	CULPRIT_KEEP(text);
+	CULPRIT_KEEP(error);
+	CULPRIT_KEEP(real + whole);
+	return real;
+}
+C
+# instructions COMPILER MACRO: how many a loop has whose sum only the macro reads
+instructions() {
+	printf '%s\n' '#include <culprit/culprit.h>' 'void add(const long *, long);' 'void add(const long *all, long count) {' \
+		'long sum = 0; for (long i = 0; i < count; i++) sum += all[i];' "$2(sum);" '}' >"$work/loop.c"
+	"$1" -O2 -Wno-unused -I"$source/include" '-D_(x)=' -S -o "$work/loop.s" "$work/loop.c" && grep -c "^	[a-z]" "$work/loop.s"
+}
+for compiler in gcc clang g++ clang++; do
+	command -v $compiler >/dev/null || continue
+	case $compiler in
+	*++) compiles $compiler c++17 cpp <"$work/macros" ;;
+	*) compiles $compiler c11 c <"$work/macros" ;;
+	esac || complain "$compiler: macros: $(cat "$work/said")"
+	case $compiler in *++) continue ;; esac
+	kept=$(instructions $compiler CULPRIT_KEEP) dropped=$(instructions $compiler _)
+	[ "$kept" -gt $((dropped + 3)) ] || complain "$compiler: a loop is removed in spite of CULPRIT_KEEP(): $kept instructions, without it $dropped"
+done
+
 for header in "$source"/include/culprit/*.h; do
 	name=$(basename "$header")
 	grep -Fq "'culprit/$name'" "$source/include/meson.build" || complain "include/meson.build does not install $name"

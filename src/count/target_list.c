@@ -1,0 +1,83 @@
+#include "count/target_list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "culprit/counter.h"
+
+void target_list_release(struct target_list *targets)
+{
+	free(targets->all);
+	*targets = (struct target_list){ 0 };
+}
+
+static int add_target(struct target_list *targets, pid_t pid, int cpu)
+{
+	if (array_reserve(&targets->all, &targets->capacity, targets->count, sizeof(*targets->all)))
+		return -ENOMEM;
+	targets->all[targets->count++] = (struct count_target){ pid, cpu };
+	return 0;
+}
+
+static int add_threads(struct target_list *targets, int pid, struct error *err)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *folder = opendir(path);
+	if (!folder)
+		return error_set(err, errno == ENOENT ? -ESRCH : -errno,
+				 errno == ENOENT ? "there is no process %d"
+						 : "cannot list the threads of process %d",
+				 pid);
+	int status = 0;
+	for (struct dirent *entry; !status && (entry = readdir(folder));) {
+		uint64_t tid;
+		if (number_parse_u64(entry->d_name, &tid) && tid <= INT32_MAX)
+			status = add_target(targets, (pid_t)tid, -1);
+	}
+	closedir(folder);
+	return status ? error_set(err, status, "out of memory while opening counters") : 0;
+}
+
+int target_list_fill(struct target_list *targets, const struct culprit_options *options,
+		     struct error *err)
+{
+	int status = 0;
+	switch (options->subject) {
+	case CULPRIT_THIS_THREAD:
+		status = add_target(targets, 0, -1);
+		break;
+	case CULPRIT_THIS_PROCESS:
+		return add_threads(targets, (int)getpid(), err);
+	case CULPRIT_PROCESS:
+	case CULPRIT_THREAD:
+		if (options->id <= 0)
+			return error_set(err, -EINVAL, "%d is no process", options->id);
+		if (options->subject == CULPRIT_PROCESS)
+			return add_threads(targets, options->id, err);
+		status = add_target(targets, options->id, -1);
+		break;
+	case CULPRIT_CPU:
+		if (options->id < 0)
+			return error_set(err, -EINVAL, "%d is no CPU", options->id);
+		status = add_target(targets, -1, options->id);
+		break;
+	default:
+		return error_set(err, -EINVAL, "%d is none of enum culprit_subject",
+				 (int)options->subject);
+	}
+	return status ? error_set(err, status, "out of memory while opening counters") : 0;
+}
+
+enum count_inherit target_inherit(const struct culprit_options *options)
+{
+	if (options->subject != CULPRIT_PROCESS && options->subject != CULPRIT_THIS_PROCESS)
+		return COUNT_ALONE;
+	return options->flags & CULPRIT_CHILDREN ? COUNT_CHILDREN : COUNT_THREADS;
+}

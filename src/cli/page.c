@@ -11,7 +11,7 @@
 #include "render/text_table.h"
 
 /* Prints nothing where a limit was passed on the way: names may be missing or wrong then. */
-static int print(const struct buffer *bytes)
+static int print(const struct buffer *bytes, FILE *stream)
 {
 	if (message_refused())
 		return 1;
@@ -20,15 +20,16 @@ static int print(const struct buffer *bytes)
 		return 1;
 	}
 	if (bytes->size)
-		fwrite(bytes->data, 1, bytes->size, stdout); /* main() checks whether it failed */
+		fwrite(bytes->data, 1, bytes->size,
+		       stream); /* main() checks whether stdout failed */
 	return 0;
 }
 
-int page_write(const struct buffer *page, enum page_kind kind)
+static int write_to(FILE *stream, const struct buffer *page, enum page_kind kind)
 {
 	CLEANUP(buffer_release) struct buffer safe = { 0 };
 	if (kind == PAGE_JSON)
-		return print(page);
+		return print(page, stream);
 	const char *bytes = (const char *)page->data;
 	for (size_t i = 0; i < page->size;) {
 		size_t from = i, own = 0;
@@ -41,7 +42,18 @@ int page_write(const struct buffer *page, enum page_kind kind)
 			buffer_append(&safe, bytes + i, own);
 		i += own;
 	}
-	return print(&safe);
+	return print(&safe, stream);
+}
+
+int page_write(const struct buffer *page, enum page_kind kind)
+{
+	return write_to(stdout, page, kind);
+}
+
+int page_write_beside(const struct buffer *page, enum page_kind kind)
+{
+	fflush(stdout);
+	return write_to(stderr, page, kind);
 }
 
 void page_line(const char *format, ...)
@@ -59,5 +71,5 @@ void page_line(const char *format, ...)
 		text_append_safe(&safe, line, (size_t)size);
 	}
 	buffer_append_u8(&safe, '\n');
-	print(&safe);
+	print(&safe, stdout);
 }

@@ -1,5 +1,5 @@
 /*
- * page - prints what verbs write to stdout (files and exports go through
+ * page - prints what verbs write to stdout, or beside it (files and exports go through
  * output_file). Names in it are strangers' (base/visible_text.h): none steers a
  * terminal, ends a line or hides, whether stdout is a terminal, a pager or a log.
  */
@@ -15,5 +15,7 @@ enum page_kind {
 /* Makes the text safe as a last guard: one that a renderer made safe already stays as it is.
  * Returns 0, or 1 after a message. */
 int page_write(const struct buffer *page, enum page_kind kind);
+/* The same on stderr, of a verb whose stdout is a command's. */
+int page_write_beside(const struct buffer *page, enum page_kind kind);
 /* Prints one line and its end; a newline in its arguments is printed as \x0a. */
 __attribute__((format(printf, 1, 2))) void page_line(const char *format, ...);

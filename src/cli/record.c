@@ -13,6 +13,7 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/task_list.h"
 #include "cli/verbs.h"
 #include "collect/collector.h"
 #include "collect/shares.h"
@@ -21,7 +22,6 @@
 
 #define MERGE_INTERVAL_NS 1000000000u
 #define SHORTEST_EPOCH_NS 1000000000u /* epochs are named by the second */
-#define MAX_TASKS	  1024
 #define BURST_PERCENT	  10
 #define LARGE_BYTES	  (1 << 20) /* where arrays begin to grow by a quarter (base/growth.h) */
 
@@ -109,43 +109,9 @@ static const struct option *record_options(void)
 }
 
 struct tasks {
-	pid_t pids[MAX_TASKS], tids[MAX_TASKS];
+	pid_t pids[TASK_LIST_MOST], tids[TASK_LIST_MOST];
 	size_t pid_count, tid_count;
 };
-
-static bool is_among(const pid_t *tasks, size_t count, pid_t task)
-{
-	for (size_t i = 0; i < count; i++)
-		if (tasks[i] == task)
-			return true;
-	return false;
-}
-
-/* "12,13" in any number of options; one that is named twice is watched once. */
-static int parse_tasks(const struct option_list *list, const char *what, pid_t *tasks,
-		       size_t *count)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		CLEANUP(free_pointer) char *text = strdup(list->items[i]);
-		char *rest = text;
-		if (!text) {
-			message_error("out of memory for %s", what);
-			return 1;
-		}
-		for (char *item; (item = strsep(&rest, ","));) {
-			uint64_t value;
-			if (!number_parse_u64(item, &value) || value == 0 || value > INT32_MAX)
-				return options_misuse(&verb_record, "%s '%s' is no process number",
-						      what, item);
-			if (*count == MAX_TASKS)
-				return options_misuse(&verb_record, "more than %d of %s", MAX_TASKS,
-						      what);
-			if (!is_among(tasks, *count, (pid_t)value))
-				tasks[(*count)++] = (pid_t)value;
-		}
-	}
-	return 0;
-}
 
 /* Refuses options that exclude each other or have impossible values. 0 or the exit status. */
 static int check_conflicts(bool command)
@@ -433,9 +399,11 @@ static int run_record(int argc, char **argv)
 		status = check_conflicts(count > 0);
 	static struct tasks tasks;
 	if (status == 0)
-		status = parse_tasks(&asked.pids, "--pid", tasks.pids, &tasks.pid_count);
+		status = task_list_parse(&verb_record, &asked.pids, "--pid", tasks.pids,
+					 &tasks.pid_count);
 	if (status == 0)
-		status = parse_tasks(&asked.tids, "--tid", tasks.tids, &tasks.tid_count);
+		status = task_list_parse(&verb_record, &asked.tids, "--tid", tasks.tids,
+					 &tasks.tid_count);
 	if (status)
 		return status;
 

@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 const struct verb *const verbs[] = {
-	&verb_record, &verb_report, &verb_annotate,   &verb_summary, &verb_accuracy, &verb_cfg,
-	&verb_flame,  &verb_diff,   &verb_import,     &verb_export,  &verb_doctor,   &verb_events,
-	&verb_check,  &verb_db,	    &verb_completion, NULL,
+	&verb_record, &verb_stat,  &verb_report, &verb_annotate,   &verb_summary, &verb_accuracy,
+	&verb_cfg,    &verb_flame, &verb_diff,	 &verb_import,	   &verb_export,  &verb_doctor,
+	&verb_events, &verb_check, &verb_db,	 &verb_completion, NULL,
 };

@@ -21,5 +21,6 @@ extern const struct verb verb_import;
 extern const struct verb verb_report;
 extern const struct verb verb_annotate;
 extern const struct verb verb_flame;
+extern const struct verb verb_stat;
 extern const struct verb verb_summary;
 extern const struct verb verb_export;

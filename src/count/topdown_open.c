@@ -13,11 +13,6 @@
 #include "machine/cpu.h"
 #include "machine/machine_root.h"
 
-static bool is_needed(const struct topdown_event *event, unsigned levels)
-{
-	return event->level && event->level <= levels;
-}
-
 /* "{cpu/event=0x00,umask=0x04/,...},{...}" of what the levels need. 0 or -ENOMEM. */
 static int write_events(struct topdown_cores *cores, const char *pmu, unsigned levels,
 			struct buffer *text)
@@ -29,7 +24,7 @@ static int write_events(struct topdown_cores *cores, const char *pmu, unsigned l
 		const struct topdown_event *event = &method->events[i];
 		char name[TOPDOWN_EVENT_TEXT_BYTES];
 		cores->event_of[i] = SIZE_MAX;
-		if (!is_needed(event, levels))
+		if (!topdown_event_wanted(event, levels, TOPDOWN_PLAIN))
 			continue;
 		topdown_event_format(event, pmu, name);
 		bool same = before && before->group == event->group;

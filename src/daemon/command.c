@@ -121,9 +121,13 @@ bool command_reap(struct command *command)
 		struct rusage used;
 		command->ended =
 			wait4(command->pid, &command->wait_status, WNOHANG, &used) == command->pid;
-		if (command->ended)
-			note_times(command, clock_timeval_ns(&used.ru_utime),
-				   clock_timeval_ns(&used.ru_stime));
+		if (!command->ended)
+			return false;
+		note_times(command, clock_timeval_ns(&used.ru_utime),
+			   clock_timeval_ns(&used.ru_stime));
+		command->switches_known = true;
+		command->voluntary_switches = (uint64_t)used.ru_nvcsw;
+		command->involuntary_switches = (uint64_t)used.ru_nivcsw;
 	}
 	return command->ended;
 }

@@ -23,6 +23,10 @@ struct command {
 	bool times_known;
 	uint64_t ended_ns;	     /* by the monotonic clock, when that was seen */
 	uint64_t user_ns, system_ns; /* CPU time, with the children that it waited for */
+	/* Times that these gave the CPU up to wait, and that it was taken from them; with a keeper
+	   not known. */
+	bool switches_known;
+	uint64_t voluntary_switches, involuntary_switches;
 };
 
 /*

@@ -4,7 +4,8 @@
  *
  *	loops        regions of 1,000 to 20,000,000 instructions, within 2 %, 0.2 %, 0.01 %
  *	live         reads in user space agree with read(2)
- *	turns RUNS   ten events on seven counters: how often the interval holds the truth
+ *	turns RUNS PARTS   ten events on seven counters: how often the interval holds the truth,
+ *			   of RUNS loads of PARTS times about 32,000 instructions
  *	stall        cycles per instruction of a loop that waits for the kernel
  *
  * Prints a line a check; ends with 1 when one failed.
@@ -163,8 +164,7 @@ static uint64_t run_load(int turns)
 {
 	uint64_t instructions = 0;
 	for (int i = 0; i < turns; i++) {
-		uint64_t part = 4 * (5000 + random_next() % 200000),
-			 stalls = 1 + random_next() % 1000;
+		uint64_t part = 4 * (500 + random_next() % 12000), stalls = 1 + random_next() % 30;
 		run_instructions(part);
 		run_stalls(stalls);
 		instructions += part + 400 * stalls;
@@ -172,45 +172,44 @@ static uint64_t run_load(int turns)
 	return instructions;
 }
 
-static void check_turns(int runs)
+/* Loads are one of random rates each, so runs are independent of each other; of the events the
+ * first is judged, for those of one group are wrong together. */
+static void check_turns(int runs, int parts)
 {
 	char events[512] = "";
 	for (int i = 0; i < 10; i++)
 		strcat(events, i ? ",instructions:u" : "instructions:u");
 	struct culprit_counters *counters = open_counters(events, 0);
-	size_t judged = 0, held = 0, unknown = 0, exact = 0;
-	double squares = 0, widths = 0;
+	int judged = 0, held = 0, unknown = 0;
+	double squares = 0, widths = 0, errors = 0;
 	for (int run = 0; run < runs; run++) {
-		struct culprit_value values[10];
+		struct culprit_value value;
 		culprit_counters_start(counters);
-		double truth = (double)run_load(150);
+		double truth = (double)run_load(parts);
 		culprit_counters_stop(counters);
-		culprit_counters_values(counters, values, 10);
-		/* one event of each group: those of a group are wrong together */
-		for (size_t i = 0; i < 10; i += 9) {
-			if (!(values[i].flags & CULPRIT_MULTIPLEXED)) {
-				exact++;
-				continue;
-			}
-			if (values[i].flags & (CULPRIT_NO_INTERVAL | CULPRIT_ABSENT)) {
-				unknown++;
-				continue;
-			}
-			double error = values[i].value - truth;
-			judged++;
-			held += values[i].low <= truth && truth <= values[i].high;
-			squares += error * error / (truth * truth);
-			widths += (values[i].high - values[i].low) / 2 / truth;
+		culprit_counters_values(counters, &value, 1);
+		if (!(value.flags & CULPRIT_MULTIPLEXED) ||
+		    value.flags & (CULPRIT_NO_INTERVAL | CULPRIT_ABSENT)) {
+			unknown++;
+			continue;
 		}
+		judged++;
+		held += value.low <= truth && truth <= value.high;
+		squares += pow(value.value / truth - 1, 2);
+		errors += value.value / truth - 1;
+		widths += (value.high - value.low) / 2 / truth;
 	}
-	double ideal = 1.96 * sqrt(squares / (double)judged), width = widths / (double)judged;
-	double share = (double)held / (double)judged;
-	printf("%zu judged, %zu without an interval, %zu not multiplexed\n", judged, unknown,
-	       exact);
-	check(judged > (size_t)runs, "intervals of %zu counts are known", judged);
-	check(share >= 0.93 && share <= 0.97, "%.1f %% of them hold the truth", 100 * share);
-	check(width <= 2 * ideal, "half width %.3f %% in the mean, ideal %.3f %%", 100 * width,
-	      100 * ideal);
+	check(unknown == 0, "%d of %d counts are flagged as multiplexed, with an interval", judged,
+	      runs);
+	double ideal = 1.96 * sqrt(squares / judged), width = widths / judged;
+	double share = (double)held / judged;
+	/* 93 to 97 % where runs are enough to tell; else three standard errors around 95 % */
+	double tolerance = runs < 300 ? 3 * sqrt(0.05 * 0.95 / runs) : 0.02;
+	check(fabs(share - 0.95) <= tolerance, "%.1f %% of the intervals hold the truth",
+	      100 * share);
+	check(width <= 2 * ideal,
+	      "half width %.3f %% in the mean, ideal %.3f %%; error %.3f %% in the mean",
+	      100 * width, 100 * ideal, 100 * errors / judged);
 	culprit_counters_close(counters);
 }
 
@@ -230,7 +229,9 @@ static void check_stall(void)
 	culprit_counters_stop(counters);
 	culprit_counters_values(counters, values, 2);
 	culprit_metric_value(metric, values, 1, &cpi);
-	check(fabs(cpi.value - 1.887) <= 0.01, "%.0f cycles, %.0f instructions: CPI %.4f",
+	/* 1.887 while the prototype sampled it 754 times: an interrupt for a sample takes some 577
+	   cycles of the kernel's, which nobody asks for here */
+	check(fabs(cpi.value - 1.833) <= 0.01, "%.0f cycles, %.0f instructions: CPI %.4f",
 	      values[0].value, values[1].value, cpi.value);
 	culprit_metric_close(metric);
 	culprit_counters_close(counters);
@@ -244,8 +245,8 @@ int main(int argc, char **argv)
 		check_live();
 	else if (argc >= 2 && strcmp(argv[1], "stall") == 0)
 		check_stall();
-	else if (argc == 3 && strcmp(argv[1], "turns") == 0)
-		check_turns(atoi(argv[2]));
+	else if (argc == 4 && strcmp(argv[1], "turns") == 0)
+		check_turns(atoi(argv[2]), atoi(argv[3]));
 	else
 		return 2;
 	return failures ? 1 : 0;

@@ -13,8 +13,9 @@
 #include "culprit/topdown.h"
 #include "unit/machine/trees.h"
 
-#define METRICS_COUNTER 0 /* TOPDOWN_RDPMC_METRICS and _SLOTS as the replayed kernel numbers them  \
-			   */
+#define METRICS_COUNTER                                                                            \
+	0 /* TOPDOWN_RDPMC_METRICS and _SLOTS as the replayed kernel numbers them                  \
+	   */
 #define SLOTS_COUNTER 3
 
 #define CPUINFO_SAPPHIRE_RAPIDS                                                                    \

@@ -1,0 +1,58 @@
+/*
+ * limiting_factor - what a run was limited by, as far as its counts tell. The rules, with the
+ * reason of each number, are in docs/methods.md, "What limits a run". Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/* Level 1 of TopDown, in the order of its figures. */
+enum slots_use { SLOTS_RETIRING, SLOTS_BAD_SPECULATION, SLOTS_FRONTEND, SLOTS_BACKEND, SLOTS_USES };
+
+/* NAN: not known. */
+struct run_figures {
+	double elapsed_s;
+	double busy_s; /* CPU time of all threads */
+	double cpus;   /* that it was allowed to use */
+	double user_s, system_s;
+	double cycles, instructions, branch_misses;
+	double page_faults;
+	double page_fault_s; /* what the cheapest kind of one costs here */
+	/* Times that it gave the CPU up to wait, and that it was taken away. */
+	double voluntary_switches, involuntary_switches;
+	double slots[SLOTS_USES]; /* shares; all NAN without TopDown */
+};
+
+enum limit {
+	LIMIT_NOT_KNOWN,     /* no CPU time was measured */
+	LIMIT_TOO_SHORT,     /* starting was most of it */
+	LIMIT_WAITING,	     /* for I/O, locks, timers or other processes */
+	LIMIT_CROWDED,	     /* others had the CPUs */
+	LIMIT_OFF_CPU,	     /* off the CPU; why is not known */
+	LIMIT_PAGE_FAULTS,   /* most of its time is the kernel's, most of that page faults */
+	LIMIT_KERNEL,	     /* most of its time is the kernel's */
+	LIMIT_MISPREDICTION, /* on a CPU, which works at what it throws away */
+	LIMIT_SLOTS,	     /* on a CPU, where `slots_use` is the largest use of its slots */
+	LIMIT_CPU,	     /* on one CPU all the time */
+	LIMIT_SOME_CPUS,     /* on several, but not on all */
+	LIMIT_ALL_CPUS,	     /* on all that it may use */
+	LIMIT_NOTHING_CLEARLY,
+};
+
+struct limiting_factor {
+	enum limit limit;
+	enum slots_use slots_use; /* of LIMIT_SLOTS */
+	double slots_share;	  /* the same */
+	double cpus_used, cpus;	  /* NAN: not known, as all of these */
+	double instructions_per_cycle;
+	double system_share;	    /* of the CPU time */
+	double page_faults_per_s;   /* of CPU time */
+	double page_fault_share;    /* of the kernel's time, at least */
+	double misprediction_share; /* of cycles, at least */
+	double switches_per_s; /* voluntary ones, of elapsed time; of LIMIT_CROWDED the others */
+};
+
+struct limiting_factor limiting_factor_of(const struct run_figures *figures);
+
+/* "waiting", "page-faults": for machines to read. */
+extern const char *const limit_names[];

@@ -1,0 +1,253 @@
+#include "cli/stat_counting.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advice/perf_explain.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/message.h"
+#include "count/kernel.h"
+
+static size_t event_count(const struct stat_counting *counting)
+{
+	return counting->events->list.count;
+}
+
+static int out_of_memory(void)
+{
+	message_error("out of memory for what is counted");
+	return 1;
+}
+
+static int allocate(struct stat_counting *counting)
+{
+	size_t rows = counting->targets->row_count, events = event_count(counting);
+	size_t targets = counting->targets->count, metrics = counting->metrics->count;
+	counting->last = calloc(targets * events + 1, sizeof(*counting->last));
+	counting->now = calloc(targets * events + 1, sizeof(*counting->now));
+	counting->values = calloc(rows * events + 1, sizeof(*counting->values));
+	counting->metric_values = calloc(rows * metrics + 1, sizeof(*counting->metric_values));
+	counting->rows = calloc(rows + 1, sizeof(*counting->rows));
+	if (!counting->last || !counting->now || !counting->values || !counting->metric_values ||
+	    !counting->rows)
+		return out_of_memory();
+	for (size_t i = 0; i < rows; i++)
+		counting->rows[i] = (struct counts_row){
+			.label = counting->targets->labels[i],
+			.cpus = counting->targets->cpus_of[i],
+			.values = counting->values + i * events,
+			.metrics = counting->metric_values + i * metrics,
+		};
+	return 0;
+}
+
+int stat_counting_open(struct stat_counting *counting, struct stat_events *events,
+		       const struct stat_targets *targets, const struct stat_metrics *metrics,
+		       enum stat_begin begin, bool inherit)
+{
+	struct error err = { 0 };
+	struct count_options options = {
+		.targets = targets->list,
+		.target_count = targets->count,
+		.inherit = inherit && !targets->system_wide ? COUNT_CHILDREN : COUNT_ALONE,
+		.disabled = begin == STAT_LATER,
+		.enable_on_exec = begin == STAT_WITH_EXEC,
+	};
+	*counting =
+		(struct stat_counting){ .targets = targets, .events = events, .metrics = metrics };
+	int status = allocate(counting);
+	if (status || events->list.count == 0)
+		return status;
+	int ret = count_set_open(&events->list, &events->pmus, &options, &count_kernel_real,
+				 &counting->set, &err);
+	return ret < 0 ? message_failure(&err) : stat_events_settle(events, counting->set);
+}
+
+void stat_counting_close(struct stat_counting *counting)
+{
+	count_set_close(counting->set);
+	free(counting->last);
+	free(counting->now);
+	free(counting->values);
+	free(counting->metric_values);
+	free(counting->rows);
+	*counting = (struct stat_counting){ 0 };
+}
+
+static int check(int ret, const char *what)
+{
+	if (ret == 0)
+		return 0;
+	message_error("cannot %s the counters: %s", what, strerror(-ret));
+	return 1;
+}
+
+int stat_counting_enable(struct stat_counting *counting)
+{
+	return counting->set ? check(count_set_enable(counting->set), "start") : 0;
+}
+
+int stat_counting_disable(struct stat_counting *counting)
+{
+	return counting->set ? check(count_set_disable(counting->set), "stop") : 0;
+}
+
+static bool is_known(const struct stat_counting *counting, size_t event,
+		     const struct count_reading *reading)
+{
+	return reading->state == COUNT_OPEN &&
+	       !(stat_event_is_switch(&counting->events->list.events[event]) &&
+		 count_set_is_user_only(counting->set, event));
+}
+
+/* Adds a target's value; each is scaled by its own times. */
+static void add_value(struct counts_value *sum, const struct counts_value *part)
+{
+	sum->count += part->count;
+	sum->enabled_ns += part->enabled_ns;
+	sum->running_ns += part->running_ns;
+	if (part->state != COUNTS_KNOWN)
+		return;
+	if (sum->state != COUNTS_KNOWN) {
+		sum->value = sum->low = sum->high = 0;
+		sum->state = COUNTS_KNOWN;
+	}
+	sum->value += part->value;
+	sum->low += part->low;
+	sum->high += part->high;
+}
+
+static struct counts_value value_of(const struct stat_counting *counting, size_t row, size_t event)
+{
+	const struct stat_targets *targets = counting->targets;
+	struct counts_value sum = counts_value_absent(COUNTS_NOT_SUPPORTED);
+	uint64_t unseen_ns = 0;
+	for (size_t t = 0; t < targets->count; t++) {
+		const struct count_reading *now = &counting->now[t * event_count(counting) + event];
+		const struct count_reading *last =
+			&counting->last[t * event_count(counting) + event];
+		if (targets->row_of[t] != row)
+			continue;
+		if (sum.state == COUNTS_NOT_SUPPORTED && now->state != COUNT_NOT_SUPPORTED)
+			sum.state = COUNTS_NOT_COUNTED;
+		if (!is_known(counting, event, now)) {
+			if (now->state == COUNT_OPEN)
+				sum.state = COUNTS_NOT_SUPPORTED;
+			continue;
+		}
+		struct counts_value part = counts_value_of(
+			counting->events->shown[event].scale, now->count - last->count,
+			now->enabled_ns - last->enabled_ns, now->running_ns - last->running_ns);
+		if (part.state != COUNTS_KNOWN)
+			unseen_ns += part.enabled_ns;
+		add_value(&sum, &part);
+	}
+	if (sum.state == COUNTS_KNOWN && unseen_ns) {
+		/* targets where others had the PMU all the time: as much as where it was counted */
+		sum.value *= (double)sum.enabled_ns / (double)(sum.enabled_ns - unseen_ns);
+		sum.low = sum.high = NAN;
+	}
+	return sum;
+}
+
+int stat_counting_read(struct stat_counting *counting)
+{
+	size_t events = event_count(counting);
+	if (!counting->set)
+		return 0;
+	struct count_reading *last = counting->now;
+	counting->now = counting->last;
+	counting->last = last;
+	for (size_t t = 0; t < counting->targets->count; t++) {
+		int status =
+			check(count_set_read(counting->set, t, counting->now + t * events), "read");
+		if (status)
+			return status;
+	}
+	for (size_t row = 0; row < counting->targets->row_count; row++) {
+		for (size_t event = 0; event < events; event++)
+			counting->values[row * events + event] = value_of(counting, row, event);
+		stat_metrics_compute(counting->metrics, counting->values + row * events,
+				     counting->metric_values + row * counting->metrics->count);
+	}
+	return 0;
+}
+
+struct counts stat_counting_counts(const struct stat_counting *counting)
+{
+	return (struct counts){
+		.subject = counting->targets->subject,
+		.events = counting->events->shown,
+		.event_count = event_count(counting),
+		.metrics = counting->metrics->list,
+		.metric_count = counting->metrics->count,
+		.rows = counting->rows,
+		.row_count = counting->targets->row_count,
+		.elapsed_s = NAN,
+		.user_s = NAN,
+		.system_s = NAN,
+	};
+}
+
+/* Why the event is not counted on any target; "" when it is, somewhere. */
+static void find_cause(const struct stat_counting *counting, size_t event, char *text, size_t size)
+{
+	const struct stat_targets *targets = counting->targets;
+	const struct event *asked = &counting->events->list.events[event];
+	const struct count_reading *refused = NULL;
+	size_t at = 0;
+	text[0] = 0;
+	for (size_t t = 0; t < targets->count; t++) {
+		const struct count_reading *now = &counting->now[t * event_count(counting) + event];
+		if (is_known(counting, event, now))
+			return;
+		if (!refused && (now->state == COUNT_NOT_SUPPORTED || now->state == COUNT_OPEN)) {
+			refused = now;
+			at = t;
+		}
+	}
+	/* one that is open does without the kernel's part, where it happens */
+	if (refused && refused->state == COUNT_OPEN)
+		perf_open_explain(asked, -EACCES, 0, -1, text, size);
+	else if (refused)
+		perf_open_explain(asked, refused->code, targets->list[at].pid,
+				  targets->list[at].cpu, text, size);
+}
+
+static bool was_before(const struct stat_counting *counting, size_t event, const char *cause)
+{
+	char before[512];
+	for (size_t i = 0; i < event; i++) {
+		find_cause(counting, i, before, sizeof(before));
+		if (strcmp(before, cause) == 0)
+			return true;
+	}
+	return false;
+}
+
+void stat_counting_explain(const struct stat_counting *counting)
+{
+	for (size_t i = 0; counting->set && i < event_count(counting); i++) {
+		CLEANUP(buffer_release) struct buffer names = { 0 };
+		char cause[512], other[512];
+		find_cause(counting, i, cause, sizeof(cause));
+		if (!cause[0] || was_before(counting, i, cause))
+			continue;
+		for (size_t k = i; k < event_count(counting); k++) {
+			find_cause(counting, k, other, sizeof(other));
+			if (strcmp(cause, other) == 0)
+				buffer_printf(&names, "%s%s", k == i ? "" : ", ",
+					      counting->events->shown[k].name);
+		}
+		if (counting->events->usual)
+			message_note("not counted: %s: %s; 'culprit doctor' says more",
+				     buffer_text(&names), cause);
+		else
+			message_warning("not counted: %s: %s; 'culprit doctor' says more",
+					buffer_text(&names), cause);
+	}
+}

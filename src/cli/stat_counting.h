@@ -1,0 +1,47 @@
+/*
+ * stat_counting - the counters of one run of `culprit stat`, and what they say as rows.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "analyze/counted/counts.h"
+#include "cli/stat_events.h"
+#include "cli/stat_metrics.h"
+#include "cli/stat_targets.h"
+#include "count/count_set.h"
+
+enum stat_begin {
+	STAT_WITH_EXEC, /* when the command is executed */
+	STAT_LATER,	/* with stat_counting_enable() */
+};
+
+struct stat_counting {
+	const struct stat_targets *targets;
+	const struct stat_events *events;
+	const struct stat_metrics *metrics;
+	struct count_set *set;		    /* NULL: nothing is counted */
+	struct count_reading *last, *now;   /* [target][event] */
+	struct counts_value *values;	    /* [row][event] */
+	struct counts_value *metric_values; /* [row][metric] */
+	struct counts_row *rows;
+};
+
+/* Opens the events on all targets; all that is given outlives it. 0, or the exit status after a
+ * message. */
+int stat_counting_open(struct stat_counting *counting, struct stat_events *events,
+		       const struct stat_targets *targets, const struct stat_metrics *metrics,
+		       enum stat_begin begin, bool inherit);
+void stat_counting_close(struct stat_counting *counting); /* also right for a zeroed one */
+
+/* 0 or the exit status after a message. */
+int stat_counting_enable(struct stat_counting *counting);
+int stat_counting_disable(struct stat_counting *counting);
+/* Reads; rows are then what was counted since the last such call, or since the beginning. 0 or the
+ * exit status after a message. */
+int stat_counting_read(struct stat_counting *counting);
+/* What the rows are, to be printed. */
+struct counts stat_counting_counts(const struct stat_counting *counting);
+/* Says which events could not be counted, once for each reason, with what helps. After a reading.
+ */
+void stat_counting_explain(const struct stat_counting *counting);

@@ -1,0 +1,362 @@
+#include "cli/stat_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/message.h"
+#include "cli/stat_control.h"
+#include "daemon/command.h"
+
+#define LOOK_MS 50 /* how often it is looked whether what is watched still runs */
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#endif
+
+enum { SIGNALS, INTERVAL, DELAY, DURATION, CONTROL, SOURCES };
+
+struct running {
+	const struct stat_task *task;
+	struct stat_counting *counting;
+	struct stat_result *result;
+	struct command command;
+	struct pollfd sources[SOURCES];
+	uint64_t start_ns, last_ns;
+	bool passed_on; /* a signal, to the command */
+	bool end;
+};
+
+int stat_signals_take(struct stat_signals *signals)
+{
+	sigset_t ours;
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &ours, &signals->before);
+	signal(SIGPIPE, SIG_IGN);
+	signals->fd = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals->fd >= 0)
+		return 0;
+	message_error("cannot wait for signals: %s", strerror(errno));
+	return 1;
+}
+
+/* A timer that expires after `first_ns`, and every `every_ns` if that is not 0. */
+static int open_timer(uint64_t first_ns, uint64_t every_ns, int *fd)
+{
+	const uint64_t second = 1000000000;
+	struct itimerspec times = {
+		.it_value = { (time_t)(first_ns / second), (long)(first_ns % second) },
+		.it_interval = { (time_t)(every_ns / second), (long)(every_ns % second) },
+	};
+	*fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (*fd >= 0 && timerfd_settime(*fd, 0, &times, NULL) == 0)
+		return 0;
+	message_error("cannot set a timer: %s", strerror(errno));
+	return 1;
+}
+
+static int open_sources(struct running *running)
+{
+	const struct stat_options *options = running->task->options;
+	struct pollfd *sources = running->sources;
+	int status = 0;
+	sources[SIGNALS].fd = running->task->signals->fd;
+	sources[CONTROL].fd = running->task->control ? running->task->control->fd : -1;
+	if (options->interval_ns)
+		status = open_timer(options->interval_ns, options->interval_ns,
+				    &sources[INTERVAL].fd);
+	if (status == 0 && options->delay_ns)
+		status = open_timer(options->delay_ns, 0, &sources[DELAY].fd);
+	if (status == 0 && options->has_duration)
+		status = open_timer(options->duration_ns, 0, &sources[DURATION].fd);
+	return status;
+}
+
+/* The command's standard input and output are empty for as long as it is started. */
+static int start_hidden(struct running *running)
+{
+	CLEANUP(close_fd) int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	CLEANUP(close_fd) int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	CLEANUP(close_fd) int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (nothing < 0)
+		return -errno;
+	fflush(stdout);
+	dup2(nothing, STDIN_FILENO);
+	dup2(nothing, STDOUT_FILENO);
+	int ret = command_start(running->task->command, &running->task->signals->before, NULL,
+				&running->command);
+	if (in >= 0)
+		dup2(in, STDIN_FILENO);
+	else
+		close(STDIN_FILENO);
+	if (out >= 0)
+		dup2(out, STDOUT_FILENO);
+	else
+		close(STDOUT_FILENO);
+	return ret;
+}
+
+/* Whether it is the command that is counted. */
+static bool is_counted(const struct running *running)
+{
+	return running->command.pid && !running->task->targets->system_wide &&
+	       !running->task->targets->task_count;
+}
+
+static int start_command(struct running *running)
+{
+	const struct stat_task *task = running->task;
+	if (!task->command)
+		return 0;
+	int ret = task->hide_output ? start_hidden(running)
+				    : command_start(task->command, &task->signals->before, NULL,
+						    &running->command);
+	if (ret < 0) {
+		message_error("cannot start a process: %s", strerror(-ret));
+		return 1;
+	}
+	if (is_counted(running))
+		task->targets->list[0].pid = running->command.pid;
+	return 0;
+}
+
+/* Lets the command go. 0, or the exit status after a message. */
+static int release_command(struct running *running)
+{
+	if (!running->command.pid)
+		return 0;
+	int ret = command_release(&running->command);
+	if (ret == 0)
+		return 0;
+	message_error("cannot run '%s': %s", running->task->command[0], strerror(-ret));
+	return command_exec_failure_status(ret);
+}
+
+/* Counts from now on, or from when the command is executed, a delay is over, or is told to. */
+static int begin(struct running *running)
+{
+	const struct stat_options *options = running->task->options;
+	bool later = options->start_disabled || options->delay_ns;
+	bool with_exec = is_counted(running) && !later;
+	int status =
+		stat_counting_open(running->counting, running->task->events, running->task->targets,
+				   running->task->metrics, with_exec ? STAT_WITH_EXEC : STAT_LATER,
+				   !options->no_inherit);
+	if (status == 0 && !with_exec && !later)
+		status = stat_counting_enable(running->counting);
+	running->start_ns = running->last_ns = clock_monotonic_ns();
+	if (status == 0)
+		status = release_command(running);
+	if (status == 0)
+		status = open_sources(running);
+	running->result->counted = status == 0;
+	return status;
+}
+
+static double seconds(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? (double)(to_ns - from_ns) / 1e9 : 0;
+}
+
+/* Hands on what was counted since the last time. */
+static int hand_on(struct running *running)
+{
+	int status = stat_counting_read(running->counting);
+	if (status)
+		return status;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct counts counts = stat_counting_counts(running->counting);
+	counts.elapsed_s = seconds(running->last_ns, now_ns);
+	counts.begin_s = seconds(running->start_ns, running->last_ns);
+	running->last_ns = now_ns;
+	return running->task->interval(running->task->context, &counts);
+}
+
+static void take_signal(struct running *running)
+{
+	struct signalfd_siginfo signal;
+	while (read(running->task->signals->fd, &signal, sizeof(signal)) == sizeof(signal)) {
+		if (signal.ssi_signo == SIGCHLD)
+			continue;
+		running->result->interrupted = true;
+		/* what the terminal sends, the command has got already */
+		bool pass_on =
+			running->command.pid && !running->command.ended && !running->passed_on;
+		if (pass_on && signal.ssi_code != SI_KERNEL)
+			kill(running->command.pid, (int)signal.ssi_signo);
+		running->end |= !pass_on;
+		running->passed_on = true;
+	}
+}
+
+/* 0 or the exit status after a message. */
+static int obey(struct running *running)
+{
+	struct stat_control *control = running->task->control;
+	int status = 0;
+	for (enum stat_control_command command;
+	     status == 0 && (command = stat_control_next(control)) != STAT_CONTROL_NONE;) {
+		switch (command) {
+		case STAT_CONTROL_ENABLE:
+			status = stat_counting_enable(running->counting);
+			break;
+		case STAT_CONTROL_DISABLE:
+			status = stat_counting_disable(running->counting);
+			break;
+		case STAT_CONTROL_STOP:
+			running->end = true;
+			break;
+		case STAT_CONTROL_CLOSED:
+			running->sources[CONTROL].fd = -1;
+			return 0;
+		case STAT_CONTROL_UNKNOWN:
+			message_warning("--control: unknown command '%s'; there are enable, "
+					"disable, ping and stop",
+					control->line);
+			continue;
+		default:
+			break;
+		}
+		if (status == 0)
+			stat_control_acknowledge(control);
+	}
+	return status;
+}
+
+static void empty_timer(int fd)
+{
+	uint64_t times;
+	if (read(fd, &times, sizeof(times)) < 0)
+		return; /* it was read before */
+}
+
+/* Whether all that is watched has ended: threads of --tid, and processes, also unreaped ones. */
+static bool have_ended(const struct stat_targets *targets)
+{
+	for (size_t i = 0; i < targets->task_count; i++) {
+		unsigned flags = i < targets->pid_count ? 0 : PIDFD_THREAD;
+		CLEANUP(close_fd) int fd = (int)syscall(SYS_pidfd_open, targets->tasks[i], flags);
+		struct pollfd end = { fd, POLLIN, 0 };
+		if (fd >= 0 && poll(&end, 1, 0) == 0)
+			return false;
+		if (fd < 0 && errno != ESRCH && kill(targets->tasks[i], 0) == 0)
+			return false; /* a thread, and a kernel that does not know of such */
+	}
+	return targets->task_count > 0;
+}
+
+static int handle(struct running *running)
+{
+	struct pollfd *sources = running->sources;
+	int status = 0;
+	if (sources[SIGNALS].revents)
+		take_signal(running);
+	if (running->command.pid && command_reap(&running->command))
+		running->end = true;
+	else if (!running->command.pid && have_ended(running->task->targets))
+		running->end = true;
+	if (sources[DELAY].revents) {
+		empty_timer(sources[DELAY].fd);
+		status = stat_counting_enable(running->counting);
+		running->start_ns = running->last_ns = clock_monotonic_ns();
+	}
+	if (status == 0 && sources[CONTROL].revents)
+		status = obey(running);
+	if (sources[DURATION].revents)
+		running->end = true;
+	if (status == 0 && sources[INTERVAL].revents && !running->end) {
+		empty_timer(sources[INTERVAL].fd);
+		status = hand_on(running);
+	}
+	return status;
+}
+
+static int wait_for_end(struct running *running)
+{
+	/* tasks of others do not tell us of their end */
+	int timeout_ms = running->task->targets->task_count && !running->command.pid ? LOOK_MS : -1;
+	int status = 0;
+	while (status == 0 && !running->end) {
+		for (size_t i = 0; i < SOURCES; i++)
+			running->sources[i].revents = 0;
+		if (poll(running->sources, SOURCES, timeout_ms) < 0 && errno != EINTR) {
+			message_error("cannot wait: %s", strerror(errno));
+			return 1;
+		}
+		status = handle(running);
+	}
+	return status;
+}
+
+static void note_times(struct running *running, uint64_t end_ns)
+{
+	const struct command *command = &running->command;
+	struct stat_times *times = &running->result->times;
+	times->elapsed_s = seconds(running->start_ns, end_ns);
+	/* a command beside what is counted only says how long */
+	if (!command->times_known || !is_counted(running))
+		return;
+	times->user_s = (double)command->user_ns / 1e9;
+	times->system_s = (double)command->system_ns / 1e9;
+	if (command->switches_known) {
+		times->voluntary_switches = (double)command->voluntary_switches;
+		times->involuntary_switches = (double)command->involuntary_switches;
+	}
+}
+
+/* Each event takes a descriptor for each target. The command keeps the limit that it was started
+ * with. */
+static int begin_with_descriptors(struct running *running)
+{
+	struct rlimit before;
+	bool known = getrlimit(RLIMIT_NOFILE, &before) == 0;
+	if (known) {
+		struct rlimit most = { before.rlim_max, before.rlim_max };
+		setrlimit(RLIMIT_NOFILE, &most);
+	}
+	int status = begin(running);
+	if (known)
+		setrlimit(RLIMIT_NOFILE, &before);
+	return status;
+}
+
+int stat_run(const struct stat_task *task, struct stat_counting *counting,
+	     struct stat_result *result)
+{
+	struct running running = { .task = task, .counting = counting, .result = result };
+	for (size_t i = 0; i < SOURCES; i++)
+		running.sources[i] = (struct pollfd){ -1, POLLIN, 0 };
+	*counting = (struct stat_counting){ 0 };
+	*result = (struct stat_result){ .times = { NAN, NAN, NAN, NAN, NAN } };
+	int status = start_command(&running);
+	if (status == 0)
+		status = begin_with_descriptors(&running);
+	if (status == 0)
+		status = wait_for_end(&running);
+	uint64_t end_ns = running.command.ended ? running.command.ended_ns : clock_monotonic_ns();
+	if (status == 0 && task->interval)
+		status = hand_on(&running);
+	else if (status == 0)
+		status = stat_counting_read(counting);
+	note_times(&running, end_ns);
+	if (status == 0 && running.command.ended)
+		result->status = command_exit_status(&running.command);
+	close_fd(&running.sources[INTERVAL].fd);
+	close_fd(&running.sources[DELAY].fd);
+	close_fd(&running.sources[DURATION].fd);
+	command_dispose(&running.command);
+	return status;
+}

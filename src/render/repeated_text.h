@@ -1,0 +1,26 @@
+/*
+ * repeated_text - what repeated runs say, for people and as lines of fields: one command in perf
+ * stat -r's layout, several as tables of comparisons with the first.
+ */
+#pragma once
+
+#include "analyze/counted/counts.h"
+#include "analyze/counted/repeated.h"
+#include "base/buffer.h"
+
+struct limiting_factor;
+
+/* One command. `means`: the events' means as counts; the measures of *repeated are elapsed, user
+ * and sys, then these events. `factor` NULL: nothing is said about that. */
+void repeated_text_print(const struct repeated *repeated, const struct counts *means,
+			 const struct limiting_factor *factor, struct buffer *out);
+/* Several. */
+void repeated_text_print_commands(const struct repeated *repeated, struct buffer *out);
+
+/* As render/stat_separated.h, the spread in percent behind the event's name. */
+void repeated_separated_print(const struct repeated *repeated, const struct counts *means,
+			      const char *separator, struct buffer *out);
+/* A line for each command and measure: number of the command, mean, unit, measure, spread in
+ * percent, ratio to the first command less 1, its ends, verdict. */
+void repeated_separated_print_commands(const struct repeated *repeated, const char *separator,
+				       struct buffer *out);

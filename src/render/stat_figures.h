@@ -1,0 +1,20 @@
+/*
+ * stat_figures - numbers of `culprit stat` as perf stat writes them, for its text and for its lines
+ * of fields.
+ */
+#pragma once
+
+#include "analyze/counted/counts.h"
+
+#define STAT_FIGURE_SIZE 64
+
+enum stat_digits { STAT_PLAIN, STAT_GROUPED };
+
+/* "1,234,567", "0.58" with the unit "msec" for clocks, "<not counted>". *unit: "" or a word. */
+void stat_figure_value(const struct counts_event *event, const struct counts_value *value,
+		       enum stat_digits digits, char text[STAT_FIGURE_SIZE], const char **unit);
+/* "0.451" and "CPUs utilized", "83.104" and "K/sec"; both empty where there is none. */
+void stat_figure_remark(const struct counts_remark *remark, char text[STAT_FIGURE_SIZE],
+			const char **words);
+/* Of a metric: four digits and more. */
+void stat_figure_metric(const struct counts_value *value, char text[STAT_FIGURE_SIZE]);

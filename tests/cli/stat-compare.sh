@@ -1,0 +1,18 @@
+# Two commands in rounds: what they print goes nowhere, and there is nothing for them to read.
+. "$SOURCE/tests/lib.sh"
+culprit stat -q -u -e page-faults --csv -o probe true
+! grep -q '^<' probe || skip "cannot count here: $(culprit stat -u -e page-faults true 2>&1 | head -n 1)"
+rm probe
+echo input >input
+culprit stat -q -u -e page-faults -r 8 --warmup 1 --seed 5 --cmd true --cmd 'cat; echo "second" output' <input >said
+head -n 1 said | hide 'by [0-9]+.*' 'by N'
+sed -n '3,5p' said
+grep -E '^(elapsed|user|sys|page-faults)' said | cut -c 1-10
+! grep -q "second output" said || fail "the output of a command is in the result"
+echo "\$ shown, the result goes elsewhere"
+culprit stat -q -n -r 2 --seed 5 --show-output --cmd 'echo one' --cmd 'echo two' 2>beside | sort
+grep -q 'against A' beside || fail "the result is not on standard error"
+echo "\$ csv"
+culprit stat -q -u -e page-faults --csv -r 6 --seed 5 --cmd true --cmd 'cat /dev/null; ls /' | awk -F , '/page/ { print $1, $3, $4, NF, $NF }'
+echo "\$ too few"
+culprit stat -q -n -r 3 --seed 5 --cmd true --cmd true | head -n 1

@@ -1,0 +1,27 @@
+# What limits a run, of programs that are limited by one thing; and their controls.
+. "$SOURCE/tests/lib.sh"
+need_recording self
+need_command python3
+kind() {
+	culprit stat -q --json -e task-clock,page-faults -o said -- "$@"
+	python3 -c 'import json; print(json.load(open("said"))["limit"]["kind"])'
+}
+expect_equal "limit of sleep" "$(kind sleep 0.3)" waiting
+cat >spin.py <<'END'
+import time
+end = time.process_time() + 0.3
+while time.process_time() < end:
+    sum(range(10000))
+END
+# others may have the CPU; it never waits, and is never the kernel's
+expect_match "limit of a program that computes" "$(kind python3 spin.py)" '^(cpu|nothing-clearly|crowded|off-cpu)$'
+cat >fault.py <<'END'
+import ctypes, mmap
+for turn in range(100):
+    pages = mmap.mmap(-1, 16 << 20)
+    pages.madvise(mmap.MADV_NOHUGEPAGE)
+    ctypes.memset(ctypes.addressof(ctypes.c_char.from_buffer(pages)), 1, 16 << 20)
+END
+expect_match "limit of a program that faults" "$(kind python3 fault.py)" '^(page-faults|crowded|off-cpu)$'
+expect_match "limit of one that copies nothing to nowhere" "$(kind dd if=/dev/zero of=/dev/null bs=1 count=500000 2>/dev/null)" \
+	'^(kernel|nothing-clearly|cpu|crowded|off-cpu)$'

@@ -31,9 +31,11 @@ static int allocate(struct stat_counting *counting)
 	counting->now = calloc(targets * events + 1, sizeof(*counting->now));
 	counting->values = calloc(rows * events + 1, sizeof(*counting->values));
 	counting->metric_values = calloc(rows * metrics + 1, sizeof(*counting->metric_values));
+	size_t types = counting->events->topdown.count;
+	counting->topdown = calloc(rows * types + 1, sizeof(*counting->topdown));
 	counting->rows = calloc(rows + 1, sizeof(*counting->rows));
 	if (!counting->last || !counting->now || !counting->values || !counting->metric_values ||
-	    !counting->rows)
+	    !counting->topdown || !counting->rows)
 		return out_of_memory();
 	for (size_t i = 0; i < rows; i++)
 		counting->rows[i] = (struct counts_row){
@@ -41,6 +43,7 @@ static int allocate(struct stat_counting *counting)
 			.cpus = counting->targets->cpus_of[i],
 			.values = counting->values + i * events,
 			.metrics = counting->metric_values + i * metrics,
+			.topdown = counting->topdown + i * types,
 		};
 	return 0;
 }
@@ -74,6 +77,7 @@ void stat_counting_close(struct stat_counting *counting)
 	free(counting->now);
 	free(counting->values);
 	free(counting->metric_values);
+	free(counting->topdown);
 	free(counting->rows);
 	*counting = (struct stat_counting){ 0 };
 }
@@ -154,6 +158,20 @@ static struct counts_value value_of(const struct stat_counting *counting, size_t
 	return sum;
 }
 
+static void make_rows(struct stat_counting *counting)
+{
+	size_t events = event_count(counting);
+	for (size_t row = 0; row < counting->targets->row_count; row++) {
+		struct counts_value *values = counting->values + row * events;
+		for (size_t event = 0; event < events; event++)
+			values[event] = value_of(counting, row, event);
+		stat_metrics_compute(counting->metrics, values,
+				     counting->metric_values + row * counting->metrics->count);
+		stat_topdown_compute(&counting->events->topdown, values,
+				     counting->topdown + row * counting->events->topdown.count);
+	}
+}
+
 int stat_counting_read(struct stat_counting *counting)
 {
 	size_t events = event_count(counting);
@@ -168,13 +186,17 @@ int stat_counting_read(struct stat_counting *counting)
 		if (status)
 			return status;
 	}
-	for (size_t row = 0; row < counting->targets->row_count; row++) {
-		for (size_t event = 0; event < events; event++)
-			counting->values[row * events + event] = value_of(counting, row, event);
-		stat_metrics_compute(counting->metrics, counting->values + row * events,
-				     counting->metric_values + row * counting->metrics->count);
-	}
+	make_rows(counting);
 	return 0;
+}
+
+void stat_counting_total(struct stat_counting *counting)
+{
+	size_t readings = counting->targets->count * event_count(counting);
+	if (!counting->set)
+		return;
+	memset(counting->last, 0, readings * sizeof(*counting->last));
+	make_rows(counting);
 }
 
 struct counts stat_counting_counts(const struct stat_counting *counting)
@@ -182,9 +204,11 @@ struct counts stat_counting_counts(const struct stat_counting *counting)
 	return (struct counts){
 		.subject = counting->targets->subject,
 		.events = counting->events->shown,
-		.event_count = event_count(counting),
+		.event_count = counting->events->shown_count,
 		.metrics = counting->metrics->list,
 		.metric_count = counting->metrics->count,
+		.core_types = counting->events->topdown.types,
+		.topdown_count = counting->events->topdown.count,
 		.rows = counting->rows,
 		.row_count = counting->targets->row_count,
 		.elapsed_s = NAN,

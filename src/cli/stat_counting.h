@@ -24,6 +24,7 @@ struct stat_counting {
 	struct count_reading *last, *now;   /* [target][event] */
 	struct counts_value *values;	    /* [row][event] */
 	struct counts_value *metric_values; /* [row][metric] */
+	struct topdown *topdown;	    /* [row][core type] */
 	struct counts_row *rows;
 };
 
@@ -40,6 +41,8 @@ int stat_counting_disable(struct stat_counting *counting);
 /* Reads; rows are then what was counted since the last such call, or since the beginning. 0 or the
  * exit status after a message. */
 int stat_counting_read(struct stat_counting *counting);
+/* Makes rows of the last reading that are since the beginning. */
+void stat_counting_total(struct stat_counting *counting);
 /* What the rows are, to be printed. */
 struct counts stat_counting_counts(const struct stat_counting *counting);
 /* Says which events could not be counted, once for each reason, with what helps. After a reading.

@@ -177,7 +177,7 @@ static int check_runs(const struct verb *verb, bool command)
 	if (!command && !asked.commands.count)
 		return options_misuse(verb, "--repeat needs a command");
 	if (asked.interval || asked.control || asked.has_duration || asked.delay ||
-	    asked.per_core || asked.per_cpu || asked.per_thread)
+	    asked.per_core || asked.per_cpu || asked.per_thread || asked.has_topdown)
 		return options_misuse(verb, "--%s goes with one run, not with %s",
 				      asked.interval	   ? "interval"
 				      : asked.control	   ? "control"
@@ -185,7 +185,8 @@ static int check_runs(const struct verb *verb, bool command)
 				      : asked.delay	   ? "delay"
 				      : asked.per_core	   ? "per-core"
 				      : asked.per_cpu	   ? "per-cpu"
-							   : "per-thread",
+				      : asked.per_thread   ? "per-thread"
+							   : "topdown",
 				      asked.commands.count ? "--cmd" : "--repeat");
 	if (asked.commands.count && !asked.has_repeat)
 		asked.repeat = REPEAT_DEFAULT;

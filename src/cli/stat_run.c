@@ -75,8 +75,8 @@ static int open_sources(struct running *running)
 	int status = 0;
 	sources[SIGNALS].fd = running->task->signals->fd;
 	sources[CONTROL].fd = running->task->control ? running->task->control->fd : -1;
-	if (options->interval_ns)
-		status = open_timer(options->interval_ns, options->interval_ns,
+	if (running->task->interval_ns)
+		status = open_timer(running->task->interval_ns, running->task->interval_ns,
 				    &sources[INTERVAL].fd);
 	if (status == 0 && options->delay_ns)
 		status = open_timer(options->delay_ns, 0, &sources[DELAY].fd);

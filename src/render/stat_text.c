@@ -9,6 +9,7 @@
 #include "base/visible_text.h"
 #include "render/limit_text.h"
 #include "render/stat_figures.h"
+#include "render/stat_topdown.h"
 
 /* Widths of perf stat's columns. */
 #define VALUE_WIDTH  18
@@ -131,6 +132,28 @@ static void print_metric(struct layout *layout, const struct counts_row *row, si
 	end_line(layout->out);
 }
 
+static void print_topdown(struct layout *layout, const struct counts_row *row, size_t type)
+{
+	for (unsigned category = 0; category < TOPDOWN_CATEGORIES; category++) {
+		char figure[STAT_TOPDOWN_NAME_SIZE], name[STAT_TOPDOWN_NAME_SIZE];
+		char note[STAT_TOPDOWN_NOTE_SIZE];
+		if (!stat_topdown_is_shown(&row->topdown[type], category))
+			continue;
+		stat_topdown_line(&row->topdown[type], layout->counts->core_types[type], category,
+				  figure, name, note);
+		begin_line(layout, row);
+		buffer_printf(layout->out, "%*s ", VALUE_WIDTH, figure);
+		append_padded(layout->out, "%", UNIT_WIDTH);
+		buffer_append_u8(layout->out, ' ');
+		append_padded(layout->out, name, NAME_WIDTH);
+		if (note[0]) {
+			buffer_append_text(layout->out, " # ");
+			append_safe(layout->out, note);
+		}
+		end_line(layout->out);
+	}
+}
+
 static void print_rows(struct layout *layout)
 {
 	const struct counts *counts = layout->counts;
@@ -140,6 +163,9 @@ static void print_rows(struct layout *layout)
 	for (size_t i = 0; i < counts->metric_count; i++)
 		for (size_t row = 0; row < counts->row_count; row++)
 			print_metric(layout, &counts->rows[row], i);
+	for (size_t type = 0; type < counts->topdown_count; type++)
+		for (size_t row = 0; row < counts->row_count; row++)
+			print_topdown(layout, &counts->rows[row], type);
 }
 
 static struct layout layout_of(const struct counts *counts, struct buffer *out)

@@ -90,6 +90,7 @@ static int run_once(struct stat_task *task, struct stat_output *output)
 	if (status)
 		return status;
 	task->control = &control;
+	task->slices = true;
 	if (task->options->interval_ns) {
 		task->interval = print_interval;
 		task->interval_ns = task->options->interval_ns;

@@ -32,6 +32,7 @@ struct stat_task {
 	   the last call. 0, or an exit status that ends counting. NULL: never. */
 	int (*interval)(void *context, const struct counts *counts);
 	uint64_t interval_ns;
+	bool slices; /* look how rates vary, for the intervals of scaled counts */
 	void *context;
 };
 

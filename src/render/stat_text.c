@@ -57,6 +57,7 @@ struct layout {
 	double time_s;			   /* NAN: no column for it */
 	const struct stat_text_runs *runs; /* NULL: it was one */
 	bool scaled;			   /* something was counted a part of the time */
+	bool bounded;			   /* and how far off that may be is known */
 };
 
 static void begin_line(struct layout *layout, const struct counts_row *row)
@@ -110,8 +111,14 @@ static void print_event(struct layout *layout, const struct counts_row *row, siz
 	if (layout->runs)
 		append_spread(layout->out, layout->runs->events[index]);
 	if (value->state == COUNTS_KNOWN && value->running_ns < value->enabled_ns) {
-		buffer_printf(layout->out, "  (%.2f%%)", counts_running_percent(value));
-		layout->scaled = true;
+		bool bounded = isfinite(value->high) && value->value > 0;
+		buffer_printf(layout->out, "  (%.2f%%", counts_running_percent(value));
+		if (bounded)
+			buffer_printf(layout->out, ", +- %.2f%%",
+				      100 * (value->high - value->value) / value->value);
+		buffer_append_text(layout->out, ")");
+		layout->scaled |= !bounded;
+		layout->bounded |= bounded;
 	}
 	end_line(layout->out);
 }
@@ -219,6 +226,10 @@ void stat_text_print_runs(const struct counts *counts, const struct limiting_fac
 		print_time(&layout, counts->system_s, "sys", runs ? runs->system : NAN);
 		buffer_append_u8(out, '\n');
 	}
+	if (layout.bounded)
+		buffer_append_text(out,
+				   " (n%, +- m%): counted so much of the time and scaled to all of "
+				   "it; +- is the 95 % interval, by how its rate\n varied\n\n");
 	if (layout.scaled)
 		buffer_append_text(out, " (n%): counted so much of the time and scaled to all of "
 					"it; how far off that is, is not known\n\n");

@@ -70,9 +70,23 @@ static void text_is_laid_out_as_perf_stat_does(void **state)
 	assert_has(&out, "\n         1,234,567      page-faults                      #  823.045 "
 			 "M/sec\n");
 	assert_has(&out, "\n   <not supported>      cycles\n");
-	assert_has(&out, "(50.00%)\n");
+	assert_has(&out, "  (50.00%)\n");
+	assert_has(&out, "how far off that is, is not known");
 	assert_has(&out, "\n       0.003000000 seconds time elapsed\n");
 	assert_has(&out, "\n       0.000500000 seconds sys\n");
+}
+
+static void a_scaled_value_has_its_interval_beside_it_when_that_is_known(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	struct story story;
+	tell(&story);
+	story.values[3].low = 19;
+	story.values[3].high = 21;
+	stat_text_print(&story.counts, NULL, &out);
+	assert_has(&out, "  (50.00%, +- 5.00%)\n");
+	assert_null(strstr(buffer_text(&out), "is not known"));
 }
 
 static void names_cannot_steer_or_begin_lines(void **state)
@@ -218,6 +232,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_laid_out_as_perf_stat_does),
+		cmocka_unit_test(a_scaled_value_has_its_interval_beside_it_when_that_is_known),
 		cmocka_unit_test(names_cannot_steer_or_begin_lines),
 		cmocka_unit_test(fields_stand_in_perfs_order),
 		cmocka_unit_test(what_is_not_known_is_null_in_json),

@@ -161,6 +161,9 @@ static int check_targets(const struct verb *verb, bool command)
 static int check_runs(const struct verb *verb, bool command)
 {
 	bool several = asked.has_repeat || asked.commands.count;
+	if (asked.commands.count == 1)
+		return options_misuse(verb, "--cmd is given twice or more; one command is run by "
+					    "--repeat N");
 	if (!several && (asked.has_warmup || asked.has_seed || asked.show_output))
 		return options_misuse(verb, "--%s needs %s",
 				      asked.has_warmup ? "warmup"

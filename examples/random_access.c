@@ -9,10 +9,10 @@
  * what does one access cost? So the counters are started behind it.
  *
  * On a CPU with a PMU expect two L1 loads per access (the index and the line), and a little more
- *than one miss: each line is one, and eight indices share another. Without a PMU, as in most
- *virtual machines, the same program says so: cycles are then counted as time in ns, the other
- *events of the hardware print as `-` with the reason, and page faults, which the kernel counts,
- *show that initialisation is outside.
+ * than one miss: each line is one, and eight indices share another. Without a PMU, as in most
+ * virtual machines, the same program says so: cycles are then counted as time in ns, the other
+ * events of the hardware print as `-` with the reason, and page faults, which the kernel counts,
+ * show that initialisation is outside.
  */
 #include <err.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /*
  * sampled_segment - where does the time of one phase go? Samples are taken while it runs, and only
- *then.
+ * then.
  *
  *	sampled_segment [--out FILE] [--size NUMBERS] [--rounds ROUNDS]
  *

@@ -9,8 +9,8 @@
  * each other. The table has a row for all threads together, and one for each of them.
  *
  * Read the medians and the maxima: a "take" whose median is some 20 ns and whose maximum is
- *milliseconds is a thread that lost its CPU while it waited. Without a PMU there are times alone,
- *and context switches, which the kernel counts, name that cause just as well.
+ * milliseconds is a thread that lost its CPU while it waited. Without a PMU there are times alone,
+ * and context switches, which the kernel counts, name that cause just as well.
  */
 #include <err.h>
 #include <pthread.h>

@@ -18,6 +18,7 @@
 #include "print.h"
 #include "region.h"
 #include "sampler.h"
+#include "topdown.h"
 
 #ifdef __cplusplus
 extern "C" {

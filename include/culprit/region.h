@@ -12,20 +12,24 @@
  *	culprit_region_end(lookup);
  *	...
  *	culprit_regions_leave(regions);			in each thread
- *	culprit_regions_print(regions, stdout, ...);	culprit/print.h
+ *	culprit_regions_print(regions, NULL, stdout);	culprit/print.h
  *
  * Each region keeps, for each thread and event, the number of times, the least, the greatest and
- *the sum of what was counted, and a histogram whose buckets are 1/16 of their value wide, from
- *which quantiles come. The clock is always among what is counted, as "time" in ns: the CPU's own
+ * the sum of what was counted, and a histogram whose buckets are 1/16 of their value wide, from
+ * which quantiles come. The clock is always among what is counted, as "time" in ns: the CPU's own
  * (rdtsc, CNTVCT_EL0), which costs a few ns and needs no right.
  *
  * Regions may be nested, 32 deep; the same region within itself, too. What an inner region's
  * begin and end cost is subtracted from the outer ones, as its own is from itself.
  *
  * Threads: open, named and close are for one thread; a thread that has joined marks regions with
- * no lock and no allocation; its numbers are its own until it leaves or culprit_regions_read()
- *reads them, which another thread may do at any time: it sees numbers of some moment, each region's
- *by itself. begin and end in a thread that has not joined do nothing but count the omission.
+ * no lock and no allocation; its numbers are its own until it leaves or culprit_regions_result()
+ *reads them, which any thread may do at any time: it sees numbers of some moment, each event's by
+ *itself. begin and end in a thread that has not joined do nothing but count the omission. A thread
+ *that ends leaves by itself.
+ *
+ * Signal handlers may use begin and end in pairs; one that interrupts the end of a region is
+ *omitted. In the child of a fork(2) nothing is measured before it joins anew.
  */
 #ifndef CULPRIT_REGION_H
 #define CULPRIT_REGION_H
@@ -70,8 +74,8 @@ CULPRIT_API int culprit_regions_join(struct culprit_regions *regions, struct cul
 CULPRIT_API void culprit_regions_leave(struct culprit_regions *regions);
 
 CULPRIT_API_BOUND void culprit_region_begin(struct culprit_region *region);
-/* Ends the region that this thread began last. Of another one than that: both are counted as
-   mismatched, and nothing else happens. */
+/* Ends the region. Those that this thread began within it and did not end are counted as
+   mismatched; so is a region that ends and has not begun. */
 CULPRIT_API_BOUND void culprit_region_end(struct culprit_region *region);
 
 /* What one event came to in one region: in one thread, or in all together. */
@@ -101,7 +105,7 @@ struct culprit_region_result {
 };
 
 /* How many results there are: a row for each region, of all threads together, and after it one for
-   each thread that ran it. */
+   each thread that ran it. Rows stay where they are until this is called again. */
 CULPRIT_API size_t culprit_regions_results(const struct culprit_regions *regions);
 /* Fills *result with row `index`. 0 or -EINVAL. */
 CULPRIT_API int culprit_regions_result(const struct culprit_regions *regions, size_t index,

@@ -1,7 +1,7 @@
 /*
  * culprit/topdown.h - what the issue slots of the pipeline were used for, around one piece of one's
- *own program: useful work, work thrown away, waiting for instructions, waiting for data or units
- *(A. Yasin, "A Top-Down Method for Performance Analysis and Counters Architecture", ISPASS 2014).
+ * own program: useful work, work thrown away, waiting for instructions, waiting for data or units
+ * (A. Yasin, "A Top-Down Method for Performance Analysis and Counters Architecture", ISPASS 2014).
  *
  *	culprit_topdown_open(1, NULL, &topdown, &error);
  *	culprit_topdown_start(topdown);
@@ -17,10 +17,10 @@
  * of opening that says so; what a CPU does not tell is absent from the result with the reason.
  *
  * On Intel CPUs from Ice Lake on the calling thread's registers are read in user space, where that
- *is allowed: a field has steps of 1/255 of all slots since the registers were reset, so that they
- *are reset, by one system call in start, before a figure would be off by more than one point. The
- *counters are then never read by read(2), which would reset them within a measurement. Elsewhere
- *counts are read as by culprit/counter.h.
+ * is allowed: a field has steps of 1/255 of all slots since the registers were reset, so that they
+ * are reset, by one system call in start, before a figure would be off by more than one point. The
+ * counters are then never read by read(2), which would reset them within a measurement. Elsewhere
+ * counts are read as by culprit/counter.h.
  *
  * Threads and fork(2): as in culprit/counter.h.
  */
@@ -73,8 +73,8 @@ CULPRIT_API int culprit_topdown_open(unsigned levels, const struct culprit_optio
 CULPRIT_API void culprit_topdown_close(struct culprit_topdown *topdown); /* NULL: nothing */
 
 /* 0 or a negative errno value. */
-CULPRIT_API int culprit_topdown_start(struct culprit_topdown *topdown);
-CULPRIT_API int culprit_topdown_stop(struct culprit_topdown *topdown);
+CULPRIT_API_BOUND int culprit_topdown_start(struct culprit_topdown *topdown);
+CULPRIT_API_BOUND int culprit_topdown_stop(struct culprit_topdown *topdown);
 
 struct culprit_topdown_figure {
 	double value; /* share of the slots, 0 to 1 unless in doubt; NAN when absent */

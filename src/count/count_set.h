@@ -15,17 +15,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "count/target.h"
+
 struct count_kernel;
 struct count_set;
 struct error;
 struct event_list;
 struct pmu_list;
-
-/* As the arguments of perf_event_open(2). */
-struct count_target {
-	pid_t pid; /* 0: the calling thread; -1: everything on `cpu` */
-	int cpu;   /* -1: any */
-};
 
 enum count_inherit {
 	COUNT_ALONE,	/* the target's own thread */

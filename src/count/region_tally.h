@@ -90,9 +90,9 @@ static inline void tally_add(struct region_tally *tally, uint64_t measured, uint
 	tally_raise(&tally->total, measured);
 	if (inner)
 		tally_raise(&tally->inner, inner);
-	if (value < tally_get(&tally->min))
+	if (__builtin_expect(value < tally_get(&tally->min), 0))
 		tally_set(&tally->min, value);
-	if (value > tally_get(&tally->max))
+	if (__builtin_expect(value > tally_get(&tally->max), 0))
 		tally_set(&tally->max, value);
 	tally_raise(&tally->buckets[histogram_bucket(value)], 1);
 }

@@ -22,5 +22,6 @@ struct sampler_loads {
 };
 struct sampler_loads sampler_loads_now(void);
 
-/* The kernel's text, for samples in it. Nothing where its address is hidden. */
+/* sampler_kernel_maps.c: the kernel's text and its modules, for samples in them. Nothing of what
+ * has its address hidden. */
 void sampler_maps_write_kernel(struct sampler_file *file, uint64_t time_ns);

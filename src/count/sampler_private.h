@@ -57,10 +57,11 @@ struct culprit_sampler {
 
 	culprit_sample_function function;
 	void *context;
-	uint64_t *calls; /* room for one call chain; NULL: none is handed on */
-	uint8_t *room;	 /* SAMPLER_RECORD_MOST bytes */
-	struct culprit_sampler_counts counts;
-	int damage; /* -EBADMSG since a record could not be read; else 0 */
+	uint64_t *calls;		      /* room for one call chain; NULL: none is handed on */
+	uint8_t *room;			      /* SAMPLER_RECORD_MOST bytes */
+	struct culprit_sampler_counts counts; /* `lost`: as the kernel's records have it */
+	uint64_t dropped; /* of `lost`, by the PMU itself: LOST_SAMPLES records */
+	int damage;	  /* -EBADMSG since a record could not be read; else 0 */
 
 	struct sampler_file *file; /* NULL: none */
 	const char *path;	   /* in messages; owned; NULL: a descriptor */
@@ -78,7 +79,7 @@ void sampler_close_events(struct culprit_sampler *sampler);
 
 /* sampler_take.c: empties the rings. 0 or the first failure, of a ring or of the file. */
 int sampler_take(struct culprit_sampler *sampler);
-/* Samples that found no room, as far as the kernel says by now. */
+/* Samples that were lost, as far as the kernel says by now. */
 uint64_t sampler_lost(const struct culprit_sampler *sampler);
 /* Writes what the dynamic linker has loaded since the last look, in this thread or another. */
 void sampler_look_at_loads(struct culprit_sampler *sampler);

@@ -55,8 +55,8 @@ static bool take_record(struct culprit_sampler *sampler, uint32_t type, const ui
 {
 	struct perf_record record;
 	bool sample = type == PERF_RECORD_SAMPLE;
-	if (!sample && type != PERF_RECORD_LOST && type != PERF_RECORD_THROTTLE &&
-	    type != PERF_RECORD_MMAP2)
+	if (!sample && type != PERF_RECORD_LOST && type != PERF_RECORD_LOST_SAMPLES &&
+	    type != PERF_RECORD_THROTTLE && type != PERF_RECORD_MMAP2)
 		return true;
 	if (perf_record_decode(bytes, size, &sampler->layout, &record) < 0) {
 		sampler->damage = -EBADMSG;
@@ -67,8 +67,10 @@ static bool take_record(struct culprit_sampler *sampler, uint32_t type, const ui
 		return false;
 	sampler->counts.samples += sample;
 	sampler->counts.throttled += type == PERF_RECORD_THROTTLE;
-	if (type == PERF_RECORD_LOST)
+	if (type == PERF_RECORD_LOST || type == PERF_RECORD_LOST_SAMPLES)
 		sampler->counts.lost += record.lost.lost;
+	if (type == PERF_RECORD_LOST_SAMPLES)
+		sampler->dropped += record.lost.lost;
 	sampler->saw_mapping |= type == PERF_RECORD_MMAP2;
 	if (sample && sampler->function)
 		hand_on(sampler, &record);
@@ -128,7 +130,7 @@ struct lost_reading {
 
 uint64_t sampler_lost(const struct culprit_sampler *sampler)
 {
-	uint64_t lost = 0;
+	uint64_t lost = sampler->dropped;
 	for (size_t i = 0; sampler->reads_lost && i < sampler->lane_count; i++)
 		for (size_t e = 0; e < sampler->event_count; e++) {
 			struct lost_reading reading;

@@ -5,8 +5,8 @@
 #include <unistd.h>
 #include <linux/perf_event.h>
 
-#include "count/count_set.h"
 #include "count/kernel.h"
+#include "count/target.h"
 
 /* The kernel takes turns every 4 ms by default (perf_event_mux_interval_ms). A slice is known from
  * its first sample to its last, so all of it but an eighth. */

@@ -17,7 +17,7 @@
 
 struct error;
 
-#define TOPDOWN_NODES	 320
+#define TOPDOWN_NODES	 160 /* the largest table has 65 */
 #define TOPDOWN_NO_NODE	 UINT16_MAX
 #define TOPDOWN_OPERANDS 4
 

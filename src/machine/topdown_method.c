@@ -53,6 +53,14 @@ struct span topdown_table_text(size_t index)
 	return span_of_text(tables[index].text);
 }
 
+bool topdown_event_wanted(const struct topdown_event *event, unsigned level,
+			  enum topdown_accuracy accuracy)
+{
+	return (event->level && event->level <= level) ||
+	       (accuracy == TOPDOWN_CORRECTED && event->corrected_level &&
+		event->corrected_level <= level);
+}
+
 void topdown_event_format(const struct topdown_event *event, const char *pmu,
 			  char text[TOPDOWN_EVENT_TEXT_BYTES])
 {

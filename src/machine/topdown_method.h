@@ -3,7 +3,7 @@
  *that make figures of the counts. One table of data/topdown a kind of core (README.md there: the
  *syntax, and where each formula comes from); the tables are part of the program.
  *
- *	struct topdown_method method;		// 20 KiB: not on a small stack
+ *	struct topdown_method method;		// 12 KiB: not on a small stack
  *	topdown_method_choose(&cpu, &cpu.types[i], pmu, &method, &err);
  *	... open method.events[i], group by group; count; read ...
  *	topdown_of_counts(&method, counts, &topdown);
@@ -27,8 +27,8 @@ struct error;
 struct pmu;
 
 #define TOPDOWN_METHOD_NAME_BYTES 32
-#define TOPDOWN_EVENTS		  24 /* of one method; Ice Lake's has 21 */
-#define TOPDOWN_METHOD_TEXT_BYTES 12288
+#define TOPDOWN_EVENTS		  24   /* of one method; Ice Lake's has 21 */
+#define TOPDOWN_METHOD_TEXT_BYTES 6144 /* the largest has 3109 */
 #define TOPDOWN_EVENT_TEXT_BYTES  128
 #define TOPDOWN_NO_FIELD	  (-1)
 
@@ -39,7 +39,9 @@ struct topdown_event {
 	const char *uncounted; /* "uops_issued.any was not counted": why a figure is not known */
 	uint64_t config; /* of perf_event_attr, type PERF_TYPE_RAW or the core PMU's; what the terms
 			    say where the PMU has the usual fields */
-	unsigned group;	 /* 0, 1, ...: events of a group are counted together; the first leads */
+	/* 0, 1, ...: events of a group are best counted together; the first leads. Where the kernel
+	   refuses a group (too few counters), halves do, but for events with a field. */
+	unsigned group;
 	int field; /* of the metrics register that the kernel counts it from, or TOPDOWN_NO_FIELD */
 	/* The lowest level whose figures need it, 0 for none; the same of corrected figures. */
 	unsigned level, corrected_level;
@@ -88,6 +90,12 @@ struct span topdown_table_text(size_t index);
  */
 int topdown_method_parse(struct span text, const char *name, enum fact smt,
 			 struct topdown_method *out, struct error *err);
+
+enum topdown_accuracy { TOPDOWN_PLAIN, TOPDOWN_CORRECTED };
+/* Whether figures up to `level` (1 or 2), plain or as the CPU's maker corrects them, need the
+ * event. */
+bool topdown_event_wanted(const struct topdown_event *event, unsigned level,
+			  enum topdown_accuracy accuracy);
 
 /*
  * "cpu/event=0x0e,umask=0x01/", as machine/event.h reads it. `pmu` is the core PMU's name. The

@@ -5,6 +5,7 @@
 
 #include "base/count_of.h"
 #include "base/error.h"
+#include "machine/topdown_encoding.h"
 #include "machine/topdown_method.h"
 #include "machine/topdown_table.h"
 
@@ -15,16 +16,12 @@ struct named {
 	uint16_t node;
 };
 
-/* Where a processor's event select register has what sysfs calls event, umask, ... (kernel,
- * format/). */
-enum encoding { ENCODING_UNKNOWN, ENCODING_INTEL, ENCODING_AMD, ENCODING_ARM };
-
 struct table {
 	struct topdown_method *out;
 	const char *name;
 	size_t line;
 	enum fact smt;
-	enum encoding encoding;
+	enum topdown_encoding encoding;
 	bool unit_seen, sum_seen, group_open;
 	struct named names[NAMES];
 	size_t name_count;
@@ -117,51 +114,17 @@ static int read_formula(struct table *table, struct span text, uint16_t *root)
 
 /* ---- events */
 
-struct field {
-	const char *name;
-	unsigned at, bits; /* of config */
-};
-
-static const struct field intel_fields[] = { { "event", 0, 8 }, { "umask", 8, 8 },
-					     { "edge", 18, 1 }, { "any", 21, 1 },
-					     { "inv", 23, 1 },	{ "cmask", 24, 8 },
-					     { NULL, 0, 0 } };
-static const struct field amd_fields[] = { { "event", 0, 12 }, { "umask", 8, 8 },
-					   { "edge", 18, 1 },  { "inv", 23, 1 },
-					   { "cmask", 24, 8 }, { NULL, 0, 0 } };
-static const struct field arm_fields[] = { { "event", 0, 16 }, { NULL, 0, 0 } };
-
-static int add_term(const struct table *table, struct span term, uint64_t *config)
-{
-	const struct field *field = table->encoding == ENCODING_INTEL ? intel_fields
-				    : table->encoding == ENCODING_AMD ? amd_fields
-								      : arm_fields;
-	struct span value = term, key = topdown_cut(&value, '=');
-	uint64_t number;
-	while (field->name && !is(key, field->name))
-		field++;
-	if (!field->name || !topdown_number(value, &number) || number >> field->bits)
-		return wrong(table, "wrong term", term);
-	/* AMD's event number has its upper four bits at 32 (amd_pmu's format: config:0-7,32-35). */
-	if (field->bits == 12)
-		number = (number & 0xff) | number >> 8 << 32;
-	*config |= number << field->at;
-	return 0;
-}
-
 static int read_event(struct table *table, struct span name, const struct topdown_line *line)
 {
 	struct topdown_method *method = table->out;
 	struct topdown_event event = { .field = TOPDOWN_NO_FIELD };
-	if (table->encoding == ENCODING_UNKNOWN || !table->group_open)
+	if (table->encoding == TOPDOWN_ENCODING_UNKNOWN || !table->group_open)
 		return wrong(table, "no encoding or no group before", name);
 	if (method->event_count == TOPDOWN_EVENTS)
 		return wrong(table, "too many events at", name);
-	for (struct span terms = line->value; terms.size;) {
-		int ret = add_term(table, topdown_cut(&terms, ','), &event.config);
-		if (ret < 0)
-			return ret;
-	}
+	struct span term;
+	if (!topdown_encode(table->encoding, line->value, &event.config, &term))
+		return wrong(table, "wrong term", term);
 	if (line->value.size + TOPDOWN_METHOD_NAME_BYTES > TOPDOWN_EVENT_TEXT_BYTES)
 		return wrong(table, "too long", line->value);
 	event.group = (unsigned)method->group_count - 1;
@@ -298,15 +261,11 @@ static int read_unit(struct table *table, struct span name, const struct topdown
 
 static int read_encoding(struct table *table, struct span name, const struct topdown_line *line)
 {
-	static const char *const encodings[] = {
-		[ENCODING_INTEL] = "intel", [ENCODING_AMD] = "amd", [ENCODING_ARM] = "arm"
-	};
 	(void)name;
-	for (unsigned i = ENCODING_INTEL; i <= ENCODING_ARM; i++)
-		if (is(line->value, encodings[i]))
-			table->encoding = (enum encoding)i;
-	return table->encoding == ENCODING_UNKNOWN ? wrong(table, "wrong encoding", line->value)
-						   : 0;
+	table->encoding = topdown_encoding_named(line->value);
+	return table->encoding == TOPDOWN_ENCODING_UNKNOWN
+		       ? wrong(table, "wrong encoding", line->value)
+		       : 0;
 }
 
 static int read_match(struct table *table, struct span name, const struct topdown_line *line)

@@ -52,8 +52,9 @@ int64_t topdown_pair_scaled(struct topdown_reading a, struct topdown_reading b,
 
 /*
  * How far a figure of the section may be off for the fields' steps alone, each field being off by
- * half a step at either end: 0.5/255 * (slots_a + slots_b) / (slots_b - slots_a). Below 1 where the
- * section is long enough to say anything; slots_b is above slots_a.
+ * half a step at either end: 0.5/255 * (slots_a + slots_b) / (slots_b - slots_a). That fields are
+ * rounded to the nearest step is assumed; if they are cut off, figures are up to half a step too
+ * low besides. Below 1 where the section is long enough to say anything; slots_b is above slots_a.
  */
 double topdown_pair_resolution(uint64_t slots_a, uint64_t slots_b);
 
@@ -71,6 +72,31 @@ double topdown_pair_resolution(uint64_t slots_a, uint64_t slots_b);
  */
 enum topdown_pair topdown_of_registers(struct topdown_reading a, struct topdown_reading b,
 				       unsigned levels, unsigned slots_bits, struct topdown *out);
+
+/*
+ * A section that ran many times: the sums of its pairs. Begins zeroed; belongs to one thread, and
+ * those of several threads may be added. Fields are kept in steps of 1/255 slot.
+ */
+struct topdown_total {
+	int64_t scaled[2 * TOPDOWN_LEVEL_1];
+	uint64_t slots;				  /* of good pairs */
+	double uncertain;			  /* half steps of all their readings, in slots */
+	uint64_t pairs;				  /* that were good */
+	uint64_t left_out[TOPDOWN_PAIR_TORN + 1]; /* the others, by what was found; slots are not
+						     known or not divided */
+};
+
+/* Adds a pair when it is good, and counts it as left out otherwise. A sum that would be too large
+ * for its number takes no more: the pair is left out as one that wrapped. */
+enum topdown_pair topdown_total_add(struct topdown_total *total, struct topdown_reading a,
+				    struct topdown_reading b, unsigned slots_bits);
+void topdown_total_merge(struct topdown_total *total, const struct topdown_total *other);
+/*
+ * The figures of all good pairs together, by slots. The resolution is the worst case: all readings
+ * off in one direction. Without a good pair all is absent, for the reason that most pairs were left
+ * out.
+ */
+void topdown_of_total(const struct topdown_total *total, unsigned levels, struct topdown *out);
 
 /*
  * How many slots may have been counted since the last reset before a section of `section_slots` is

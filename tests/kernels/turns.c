@@ -1,7 +1,7 @@
 /*
- * turns TURNS - work in proportion: each turn is 400,000 instructions of loop_4, and one return. So
- * `turns 1020` does 2.0 % more than `turns 1000`: 400,000,000 instructions are about 0.03 to 0.1 s,
- * and what starts a process is some 100,000.
+ * turns TURNS - work in proportion: each turn is 400,000 instructions of loop_4 and a few of the
+ * call. So `turns 1020` does 2.0 % more than `turns 1000`: 400,000,000 instructions take 0.03 to
+ * 0.1 s, and what starts a process is some 100,000.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -181,7 +181,7 @@ static void check_turns(int runs, int parts)
 		strcat(events, i ? ",instructions:u" : "instructions:u");
 	struct culprit_counters *counters = open_counters(events, 0);
 	int judged = 0, held = 0, unknown = 0;
-	double squares = 0, widths = 0;
+	double squares = 0, widths = 0, errors = 0;
 	for (int run = 0; run < runs; run++) {
 		struct culprit_value value;
 		culprit_counters_start(counters);
@@ -196,6 +196,7 @@ static void check_turns(int runs, int parts)
 		judged++;
 		held += value.low <= truth && truth <= value.high;
 		squares += pow(value.value / truth - 1, 2);
+		errors += value.value / truth - 1;
 		widths += (value.high - value.low) / 2 / truth;
 	}
 	check(unknown == 0, "%d of %d counts are flagged as multiplexed, with an interval", judged,
@@ -206,8 +207,9 @@ static void check_turns(int runs, int parts)
 	double tolerance = runs < 300 ? 3 * sqrt(0.05 * 0.95 / runs) : 0.02;
 	check(fabs(share - 0.95) <= tolerance, "%.1f %% of the intervals hold the truth",
 	      100 * share);
-	check(width <= 2 * ideal, "half width %.3f %% in the mean, ideal %.3f %%", 100 * width,
-	      100 * ideal);
+	check(width <= 2 * ideal,
+	      "half width %.3f %% in the mean, ideal %.3f %%; error %.3f %% in the mean",
+	      100 * width, 100 * ideal, 100 * errors / judged);
 	culprit_counters_close(counters);
 }
 

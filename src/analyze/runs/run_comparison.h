@@ -13,8 +13,8 @@
 
 struct error;
 
-#define RUN_LEVEL 0.95 /* of intervals and verdicts; the interval's own is that or a little more   \
-			*/
+/* Of intervals and verdicts; an interval's own is that or a little more. */
+#define RUN_LEVEL 0.95
 
 enum run_scale {
 	RUN_RATIO,	/* all values are above 0 */
@@ -63,6 +63,9 @@ int run_comparisons_judge(struct run_comparison *list, size_t count, struct erro
 /* The chance that such an experiment finds a true change (in the unit of `change`; a ratio is above
  * -1); NAN in too few rounds. */
 double run_power(const struct run_comparison *comparison, double true_change);
+
+/* With fewer rounds one wild run can hide any difference. */
+#define RUN_ROUNDS_ROBUST 12
 
 /* The fewest rounds in which one of `tests` (1 or more) that are judged together can be found,
  * though no other is. */

@@ -3,6 +3,9 @@
 #include <stdio.h>
 
 #define MOST_DECIMALS 9
+#define MOST_PLAIN    1e15 /* beyond, numbers are written with an exponent */
+#define NUMBER_BYTES  32
+#define ROUNDED	      1e-12 /* what quotients of equal values differ by; less is no width */
 
 /* Without a default each: the compiler tells of a value that has no word. */
 
@@ -72,10 +75,24 @@ static struct form form_of(enum run_scale scale, double width, double value)
 	struct form form = { 1, 0, "" };
 	if (scale == RUN_RATIO)
 		form = (struct form){ 100, 0, " %" };
-	double size = form.factor * (width > 0 ? width : fabs(value));
+	double size = form.factor * (width > ROUNDED ? width : fabs(value));
 	if (size > 0)
 		form.decimals = (int)fmin(MOST_DECIMALS, fmax(0, 1 - floor(log10(size))));
 	return form;
+}
+
+enum sign { SIGN_NEGATIVE, SIGN_BOTH };
+
+static const char *number(char text[NUMBER_BYTES], const struct form *form, enum sign sign,
+			  double value)
+{
+	double shown = form->factor * value;
+	const char *plus = sign == SIGN_BOTH && shown >= 0 ? "+" : "";
+	if (fabs(shown) < MOST_PLAIN)
+		snprintf(text, NUMBER_BYTES, "%s%.*f", plus, form->decimals, shown);
+	else
+		snprintf(text, NUMBER_BYTES, "%s%.3g", plus, shown);
+	return text;
 }
 
 static void write_found(const struct run_comparison *comparison, enum run_measure measure,
@@ -85,11 +102,12 @@ static void write_found(const struct run_comparison *comparison, enum run_measur
 	bool more = change->low > 0;
 	struct form form = form_of(comparison->scale, change->high - change->low, change->value);
 	double low = more ? change->low : -change->high, high = more ? change->high : -change->low;
-	snprintf(text, RUN_WORDS_BYTES, "%s%s by %.*f%s (%.*f to %.*f)%s",
+	char by[NUMBER_BYTES], from[NUMBER_BYTES], to[NUMBER_BYTES];
+	snprintf(text, RUN_WORDS_BYTES, "%s%s by %s%s (%s to %s)%s",
 		 comparison->verdict == RUN_MAYBE ? "perhaps " : "",
-		 more ? more_word(measure) : less_word(measure), form.decimals,
-		 form.factor * fabs(change->value), form.unit, form.decimals, form.factor * low,
-		 form.decimals, form.factor * high,
+		 more ? more_word(measure) : less_word(measure),
+		 number(by, &form, SIGN_NEGATIVE, fabs(change->value)), form.unit,
+		 number(from, &form, SIGN_NEGATIVE, low), number(to, &form, SIGN_NEGATIVE, high),
 		 comparison->verdict == RUN_MAYBE ? ", or one of many that are chance" : "");
 }
 
@@ -97,13 +115,14 @@ static void write_not_found(const struct run_comparison *comparison, char text[R
 {
 	const struct estimate *change = &comparison->change;
 	struct form form = form_of(comparison->scale, change->high - change->low, 0);
+	char from[NUMBER_BYTES], to[NUMBER_BYTES];
 	if (change->low >= 0 && change->high <= 0)
 		snprintf(text, RUN_WORDS_BYTES,
 			 "no difference found (the same in nearly every round)");
 	else
-		snprintf(text, RUN_WORDS_BYTES, "no difference found (within %+.*f to %+.*f%s)",
-			 form.decimals, form.factor * change->low, form.decimals,
-			 form.factor * change->high, form.unit);
+		snprintf(text, RUN_WORDS_BYTES, "no difference found (within %s to %s%s)",
+			 number(from, &form, SIGN_BOTH, change->low),
+			 number(to, &form, SIGN_BOTH, change->high), form.unit);
 }
 
 static void write_too_few(const struct run_comparison *comparison, char text[RUN_WORDS_BYTES])
@@ -140,11 +159,12 @@ void run_detectable_text(const struct run_comparison *comparison, char text[RUN_
 	text[0] = '\0';
 	if (comparison->change.kind != ESTIMATE_INTERVAL)
 		return;
-	if (comparison->detectable <= 0) {
+	if (comparison->detectable <= ROUNDED) {
 		snprintf(text, RUN_WORDS_BYTES, "would find any difference");
 		return;
 	}
 	struct form form = form_of(comparison->scale, comparison->detectable, 0);
-	snprintf(text, RUN_WORDS_BYTES, "would find %.*f%s", form.decimals,
-		 form.factor * comparison->detectable, form.unit);
+	char number_text[NUMBER_BYTES];
+	snprintf(text, RUN_WORDS_BYTES, "would find %s%s",
+		 number(number_text, &form, SIGN_NEGATIVE, comparison->detectable), form.unit);
 }

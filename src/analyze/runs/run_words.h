@@ -17,8 +17,7 @@ enum run_measure {
 };
 
 /* Fills text[0..RUN_WORDS_BYTES). Percents of the first command, or differences in the event's
- * unit; as many digits as the interval leaves any sense. The level stands there where it was not
- * reached alone. */
+ * unit, with two digits of the interval's length. */
 void run_verdict_text(const struct run_comparison *comparison, enum run_measure measure,
 		      char text[RUN_WORDS_BYTES]);
 /* "would find 0.9 %"; "" in too few rounds. */

@@ -276,8 +276,11 @@ static int write_source(struct result *result)
 	struct span vendor = { NULL, 0 };
 	split_cpu_id(byte_pool_get(&data->names, machine->cpu_id), &vendor, model);
 	int shown = (int)(version.size < sizeof(tool) ? version.size : sizeof(tool));
+	/* libculprit writes its own name before its version (src/count/sampler_machine.c). */
 	if (shown)
-		snprintf(tool, sizeof(tool), "perf %.*s", shown, (const char *)version.data);
+		snprintf(tool, sizeof(tool), "%s%.*s",
+			 span_starts_with(version, "culprit ") ? "" : "perf ", shown,
+			 (const char *)version.data);
 	uint64_t first = machine->first_ns ? machine->first_ns : data->first_sample_ns;
 	uint64_t last = machine->last_ns ? machine->last_ns : data->last_sample_ns;
 	struct profile_source source = {

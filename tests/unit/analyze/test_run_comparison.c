@@ -11,6 +11,7 @@
 
 #include "analyze/runs/run_comparison.h"
 #include "analyze/runs/run_words.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "support/normal.h"
@@ -99,6 +100,20 @@ static void five_rounds_are_too_few(void **state)
 	assert_says(&c, RUN_TIME, "no round in which both were counted");
 }
 
+/* The rank of a wild round is the highest: 10 of 10 rounds are more than the 8 that may be against,
+ * 12 of 12 are not more than 13. */
+static void one_wild_round_of_twelve_hides_nothing(void **state)
+{
+	(void)state;
+	double values[2 * RUN_ROUNDS_ROBUST];
+	for (size_t i = 0; i < COUNT_OF(values); i++)
+		values[i] = i % 2 ? 102 + 0.01 * (double)i : 100;
+	values[2] = 300;
+	assert_int_equal(compare(values, 10).verdict, RUN_NOT_FOUND);
+	assert_int_equal(compare(values, RUN_ROUNDS_ROBUST - 1).verdict, RUN_NOT_FOUND);
+	assert_int_equal(compare(values, RUN_ROUNDS_ROBUST).verdict, RUN_MORE);
+}
+
 /* ---- values that are absent or 0 */
 
 static void rounds_without_a_value_are_left_out(void **state)
@@ -151,12 +166,18 @@ static void what_does_not_vary_differs_or_does_not(void **state)
 	assert_near("low", c.change.low, 2e-5, 1e-14);
 	assert_near("high", c.change.high, 2e-5, 1e-14);
 	assert_near("detectable", c.detectable, 0, 1e-14);
+	for (size_t i = 0; i < 20; i++) /* 2 % more of whatever the round makes it */
+		values[i] = (double)(1000 + 37 * (i / 2)) * (i % 2 ? 51 : 50);
+	c = compare(values, 10);
+	assert_says(&c, RUN_COUNT, "more by 2.0 % (2.0 to 2.0)");
+	char text[RUN_WORDS_BYTES];
+	run_detectable_text(&c, text);
+	assert_string_equal(text, "would find any difference");
 	for (size_t i = 0; i < 20; i++)
 		values[i] = 1000000;
 	c = compare(values, 10);
 	assert_int_equal(c.verdict, RUN_NOT_FOUND);
 	assert_says(&c, RUN_COUNT, "no difference found (the same in nearly every round)");
-	char text[RUN_WORDS_BYTES];
 	run_detectable_text(&c, text);
 	assert_string_equal(text, "would find any difference");
 	assert_near("power", run_power(&c, 1e-9), 1, 0);
@@ -188,6 +209,20 @@ static void extreme_values_keep_their_ratio(void **state)
 	struct run_comparison c = compare(values, 7);
 	assert_int_equal(c.verdict, RUN_MORE);
 	assert_near("change", c.change.value, 0.01, 1e-9);
+}
+
+static void enormous_ratios_fit_the_text(void **state)
+{
+	(void)state;
+	double values[14];
+	for (size_t i = 0; i < 14; i++)
+		values[i] = i % 2 ? 1e200 : 1e-100;
+	struct run_comparison c = compare(values, 7);
+	assert_says(&c, RUN_COUNT, "more by 1e+302 % (1e+302 to 1e+302)");
+	for (size_t i = 1; i < 14; i += 4) /* hundreds of digits either way */
+		values[i] = 1e-250;
+	c = compare(values, 7);
+	assert_says(&c, RUN_COUNT, "no difference found (within -100 to +1e+302 %)");
 }
 
 /* ---- many, and power */
@@ -243,11 +278,13 @@ int main(void)
 		cmocka_unit_test(a_ratio_is_found_whatever_the_rounds_cost),
 		cmocka_unit_test(nothing_is_found_where_the_interval_holds_0),
 		cmocka_unit_test(five_rounds_are_too_few),
+		cmocka_unit_test(one_wild_round_of_twelve_hides_nothing),
 		cmocka_unit_test(rounds_without_a_value_are_left_out),
 		cmocka_unit_test(counts_of_0_are_compared_by_their_difference),
 		cmocka_unit_test(what_does_not_vary_differs_or_does_not),
 		cmocka_unit_test(infinite_values_are_refused),
 		cmocka_unit_test(extreme_values_keep_their_ratio),
+		cmocka_unit_test(enormous_ratios_fit_the_text),
 		cmocka_unit_test(many_are_judged_together),
 		cmocka_unit_test(power_is_that_of_the_detectable_change),
 	};

@@ -74,6 +74,20 @@ static void critical_values_are_those_of_tables(void **state)
 	assert_near("100", signed_rank_critical(100, 0.95), 1955, 2);
 }
 
+/* A sum of s is as likely as all less s. */
+static void both_tails_are_alike(void **state)
+{
+	(void)state;
+	for (size_t n = 40; n <= 60; n++) {
+		size_t all = n * (n + 1) / 2;
+		for (size_t s = 0; s < all; s++)
+			assert_near("both",
+				    signed_rank_lower(n, (double)s) +
+					    signed_rank_lower(n, (double)(all - s - 1)),
+				    1, 1e-12);
+	}
+}
+
 static void the_fewest_that_reach_a_level_are_told(void **state)
 {
 	(void)state;
@@ -255,6 +269,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(few_ranks_have_the_chances_of_all_signs),
 		cmocka_unit_test(critical_values_are_those_of_tables),
+		cmocka_unit_test(both_tails_are_alike),
 		cmocka_unit_test(the_fewest_that_reach_a_level_are_told),
 		cmocka_unit_test(the_textbook_gives_these_figures),
 		cmocka_unit_test(order_statistics_are_those_of_all_averages),

@@ -221,11 +221,35 @@ static void it_has_events_names_mappings_and_samples(void **state)
 	assert_int_equal(content.samples, counts.samples);
 	assert_true(content.rounds >= 2);
 	const struct made_mapping *own = mapping_at(&content, (const void *)(uintptr_t)spin);
-	assert_non_null(own);
-	assert_non_null(strstr(own->path, "test_count_sampler_file"));
-	assert_true(own->time <= content.first_ns);
+	assert_non_null(strstr(own ? own->path : "", "test_count_sampler_file"));
+	assert_true(own && own->time <= content.first_ns);
 	assert_non_null(mapping_at(&content, (const void *)(uintptr_t)getpid)); /* the C library */
 	assert_true(content.builds >= 2);
+}
+
+static void *sample_in_thread(void *context)
+{
+	prctl(PR_SET_NAME, "worker");
+	struct culprit_sampler *sampler =
+		opened((struct culprit_sampler_options){ .path = context });
+	culprit_sampler_close(sampler, NULL);
+	return NULL;
+}
+
+static void a_thread_that_is_not_the_first_has_its_name(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *path = temporary_folder_path(&folder, "data");
+	static struct file_content content;
+	pthread_t thread;
+	/* opened() may skip, which only this thread can */
+	culprit_sampler_close(opened((struct culprit_sampler_options){ .path = path }), NULL);
+	assert_int_equal(pthread_create(&thread, NULL, sample_in_thread, (void *)path), 0);
+	pthread_join(thread, NULL);
+	read_content(&content, path);
+	assert_int_equal(content.comms, 2);
+	assert_string_equal(content.thread_name, "worker");
 }
 
 static void an_open_descriptor_stays_open(void **state)
@@ -507,6 +531,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_has_events_names_mappings_and_samples),
+		cmocka_unit_test(a_thread_that_is_not_the_first_has_its_name),
 		cmocka_unit_test(an_open_descriptor_stays_open),
 		cmocka_unit_test(what_is_mapped_between_segments_is_in_it),
 		cmocka_unit_test(what_another_thread_loads_is_in_it),

@@ -448,7 +448,7 @@ static void what_was_lost_is_what_the_event_says_and_throttling_is_counted(void 
 {
 	(void)state;
 	struct scene s;
-	const uint64_t lost[] = { 1, 5 }, throttle[] = { 100, 1, 1 };
+	const uint64_t lost[] = { 1, 5 }, dropped[] = { 2 }, throttle[] = { 100, 1, 1 };
 	struct culprit_sampler_counts counts;
 	begin(&s, counting_intel);
 	assert_int_equal(open_with(&s, "cycles", (struct culprit_sampler_options){ .fd = 0 }), 0);
@@ -456,12 +456,13 @@ static void what_was_lost_is_what_the_event_says_and_throttling_is_counted(void 
 	put_numbers(&s, PERF_RECORD_UNTHROTTLE, throttle, 3);
 	put_numbers(&s, PERF_RECORD_THROTTLE, throttle, 3);
 	put_numbers(&s, PERF_RECORD_LOST, lost, 2);
+	put_numbers(&s, PERF_RECORD_LOST_SAMPLES, dropped, 1);
 	write_records(&s);
 	cycles_on(-1)->lost = 9; /* of which the kernel has told 5 by now */
 	assert_int_equal(culprit_sampler_drain(s.sampler), 0);
 	culprit_sampler_counts(s.sampler, &counts);
 	assert_int_equal(counts.samples, 0);
-	assert_int_equal(counts.lost, 9);
+	assert_int_equal(counts.lost, 9 + 2); /* the PMU's own beside them */
 	assert_int_equal(counts.throttled, 2);
 	end(&s);
 }

@@ -215,9 +215,9 @@ static void fields_that_are_no_shares_of_one_whole_are_refused(void **state)
 	assert_absent(&t, why);
 	b.metrics = word(0xff400000, 0); /* saturated beside another */
 	assert_int_equal(topdown_of_registers(a, b, 2, 48, &t), TOPDOWN_PAIR_TORN);
-	b.metrics = word(0xff020000, 0); /* within rounding of four fields */
+	b.metrics = word(0xff040000, 0); /* within what rounding does to four fields */
 	assert_int_equal(topdown_of_registers(a, b, 2, 48, &t), TOPDOWN_PAIR_GOOD);
-	b.metrics = word(0xff030000, 0);
+	b.metrics = word(0xff050000, 0);
 	assert_int_equal(topdown_of_registers(a, b, 2, 48, &t), TOPDOWN_PAIR_TORN);
 	a.metrics = word(0x40000000, 0);
 	b.metrics = word(0xff000000, 0);
@@ -283,6 +283,60 @@ static void figures_are_as_near_as_their_resolution_says(void **state)
 	assert_true(furthest > 0.7);
 }
 
+static void a_section_that_ran_often_is_the_sum_of_its_pairs(void **state)
+{
+	(void)state;
+	struct topdown t;
+	struct topdown_total total = { 0 }, other = { 0 };
+	uint64_t all = word(0xff000000, 0x80000000), half = word(0x807f0000, 0);
+	/* 1000 slots of retiring; then 2000, of which 128 * 3000 - 255 * 1000 steps */
+	struct topdown_reading none = { 0, 0 }, a = { 1000, all }, b = { 3000, half };
+	assert_int_equal(topdown_total_add(&total, none, a, 48), TOPDOWN_PAIR_GOOD);
+	assert_int_equal(topdown_total_add(&other, a, b, 48), TOPDOWN_PAIR_GOOD);
+	assert_int_equal(topdown_total_add(&other, b, a, 48), TOPDOWN_PAIR_RESET);
+	topdown_total_merge(&total, &other);
+	assert_int_equal(total.pairs, 2);
+	assert_int_equal(total.left_out[TOPDOWN_PAIR_RESET], 1);
+	topdown_of_total(&total, 2, &t);
+	double resolution = 0.5 / 255 * (1000 + 1000 + 3000) / 3000;
+	assert_true(t.slots.value == 3000);
+	assert_figure(&t, TOPDOWN_RETIRING, 128 / 255.0, resolution, 0);
+	assert_figure(&t, TOPDOWN_BAD_SPECULATION, 127 / 255.0, resolution, 0);
+	assert_figure(&t, TOPDOWN_HEAVY_OPERATIONS, 0, resolution, 0);
+	assert_int_equal(t.sum_state, TOPDOWN_SUM_HOLDS);
+}
+
+static void a_total_without_a_good_pair_says_why(void **state)
+{
+	(void)state;
+	struct topdown t;
+	struct topdown_total total = { 0 };
+	uint64_t metrics = word(0xff000000, 0);
+	struct topdown_reading a = { 1000, metrics }, b = { 500, metrics };
+	topdown_of_total(&total, 2, &t);
+	assert_absent(&t, "no slots were counted");
+	assert_false(t.slots.known);
+	topdown_total_add(&total, a, b, 48);
+	topdown_total_add(&total, a, b, 48);
+	topdown_total_add(&total, a, a, 48);
+	topdown_of_total(&total, 2, &t);
+	assert_absent(&t, "the counters were reset in between");
+}
+
+static void a_full_total_takes_no_more(void **state)
+{
+	(void)state;
+	struct topdown_total total = { .scaled = { INT64_MAX - 254 }, .slots = 1, .pairs = 1 };
+	struct topdown_reading a = { 1, word(0xff000000, 0) }, b = { 2, word(0xff000000, 0) };
+	struct topdown_total before = total;
+	assert_int_equal(topdown_total_add(&total, a, b, 48), TOPDOWN_PAIR_WRAPPED);
+	assert_int_equal(total.left_out[TOPDOWN_PAIR_WRAPPED], 1);
+	assert_true(total.scaled[0] == before.scaled[0] && total.slots == before.slots);
+	topdown_total_merge(&total, &before);
+	assert_int_equal(total.left_out[TOPDOWN_PAIR_WRAPPED], 2);
+	assert_true(total.scaled[0] == before.scaled[0] && total.pairs == 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +352,9 @@ int main(void)
 		cmocka_unit_test(the_longest_counts_do_not_overflow),
 		cmocka_unit_test(nothing_between_two_readings_has_no_figures),
 		cmocka_unit_test(fields_that_are_no_shares_of_one_whole_are_refused),
+		cmocka_unit_test(a_section_that_ran_often_is_the_sum_of_its_pairs),
+		cmocka_unit_test(a_total_without_a_good_pair_says_why),
+		cmocka_unit_test(a_full_total_takes_no_more),
 		cmocka_unit_test(a_reset_is_due_when_sections_lose_their_resolution),
 		cmocka_unit_test(figures_are_as_near_as_their_resolution_says),
 	};

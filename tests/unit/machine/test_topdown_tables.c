@@ -359,6 +359,35 @@ static void what_two_threads_share_decides_on_events(void **state)
 	expect(NULL, "zen4");
 }
 
+static size_t wanted(unsigned level, enum topdown_accuracy accuracy)
+{
+	size_t count = 0;
+	for (size_t e = 0; e < method.event_count; e++)
+		count += topdown_event_wanted(&method.events[e], level, accuracy);
+	return count;
+}
+
+static void levels_and_corrections_choose_events(void **state)
+{
+	(void)state;
+	describe_x86("GenuineIntel", 6, 0x8f);
+	expect(NULL, "golden-cove");
+	assert_int_equal(wanted(1, TOPDOWN_PLAIN), 5);
+	assert_int_equal(wanted(1, TOPDOWN_CORRECTED), 6);
+	assert_int_equal(wanted(2, TOPDOWN_PLAIN), 9);
+	assert_int_equal(wanted(2, TOPDOWN_CORRECTED), method.event_count);
+	describe_x86("GenuineIntel", 6, 0x6a);
+	expect(NULL, "ice-lake");
+	assert_int_equal(wanted(1, TOPDOWN_PLAIN), 5);
+	assert_int_equal(wanted(1, TOPDOWN_CORRECTED), 7);
+	/* level 2 is made of corrected figures alone */
+	assert_int_equal(wanted(2, TOPDOWN_PLAIN), method.event_count);
+	describe_x86("AuthenticAMD", 0x19, 0x11);
+	expect(NULL, "zen4");
+	assert_int_equal(wanted(1, TOPDOWN_CORRECTED), 6);
+	assert_int_equal(wanted(2, TOPDOWN_PLAIN), 12);
+}
+
 /* ---- events as machine/event.h reads them */
 
 static const struct tree_file formats[] = {
@@ -580,6 +609,7 @@ int main(void)
 		cmocka_unit_test(a_single_core_type_is_told_by_its_pmu),
 		cmocka_unit_test(a_pmu_without_the_register_gets_the_method_with_events),
 		cmocka_unit_test(what_two_threads_share_decides_on_events),
+		cmocka_unit_test(levels_and_corrections_choose_events),
 		cmocka_unit_test(events_parse_to_the_configs_that_tables_have),
 		cmocka_unit_test(a_broken_table_is_refused_with_the_place),
 		cmocka_unit_test(conditions_choose_lines),

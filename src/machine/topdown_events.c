@@ -18,7 +18,7 @@ int topdown_events_add(const struct topdown_method *method, const char *pmu, uns
 		const struct topdown_event *event = &method->events[i];
 		char name[TOPDOWN_EVENT_TEXT_BYTES];
 		events->event_of[i] = SIZE_MAX;
-		if (!event->level || event->level > levels)
+		if (!topdown_event_wanted(event, levels, TOPDOWN_PLAIN))
 			continue;
 		topdown_event_format(event, pmu, name);
 		bool same = before && before->group == event->group;

@@ -71,6 +71,33 @@ static void a_measurement_is_the_difference_of_two_readings(void **state)
 	close_scene(&scene);
 }
 
+static uint32_t flags_of_measuring(struct scene *scene)
+{
+	assert_int_equal(culprit_counters_start(scene->counters), 0);
+	assert_int_equal(culprit_counters_stop(scene->counters), 0);
+	assert_int_equal(culprit_counters_values(scene->counters, scene->values, 2), 0);
+	return scene->values[0].flags;
+}
+
+/* The cost was measured while the kernel was asked for both events. */
+static void counters_that_are_read_another_way_than_the_cost_was_have_no_interval(void **state)
+{
+	(void)state;
+	struct scene scene;
+	replayed_begin();
+	replayed.has_rdpmc = true;
+	assert_int_equal(open_scene(&scene, counting_intel, "cycles,instructions", NULL), 0);
+	assert_int_equal(flags_of_measuring(&scene), 0);
+	assert_true(scene.values[0].low == scene.values[0].value);
+	/* the other event: between the readings of the first it is read in user space now */
+	replayed_schedule(hardware(PERF_COUNT_HW_INSTRUCTIONS), 3, 0);
+	replayed_schedule(hardware(PERF_COUNT_HW_CPU_CYCLES), 4, 0);
+	assert_int_equal(flags_of_measuring(&scene), CULPRIT_NO_INTERVAL);
+	assert_true(isnan(scene.values[0].low) && isnan(scene.values[0].high));
+	assert_false(isnan(scene.values[0].value));
+	close_scene(&scene);
+}
+
 static int no_hardware(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	(void)pid, (void)cpu;
@@ -417,6 +444,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_measurement_is_the_difference_of_two_readings),
+		cmocka_unit_test(
+			counters_that_are_read_another_way_than_the_cost_was_have_no_interval),
 		cmocka_unit_test(without_a_pmu_time_stands_for_cycles_and_that_is_said),
 		cmocka_unit_test(strictness_refuses_what_cannot_be_counted),
 		cmocka_unit_test(nothing_that_counts_is_an_error),

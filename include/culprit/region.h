@@ -24,12 +24,13 @@
  *
  * Threads: open, named and close are for one thread; a thread that has joined marks regions with
  * no lock and no allocation; its numbers are its own until it leaves or culprit_regions_result()
- *reads them, which any thread may do at any time: it sees numbers of some moment, each event's by
- *itself. begin and end in a thread that has not joined do nothing but count the omission. A thread
- *that ends leaves by itself.
+ * reads them, which any thread may do at any time: it sees numbers of some moment, each event's by
+ * itself. begin and end in a thread that has not joined do nothing but count the omission. A thread
+ * that ends leaves by itself.
  *
  * Signal handlers may use begin and end in pairs; one that interrupts the end of a region is
- *omitted. In the child of a fork(2) nothing is measured before it joins anew.
+ * omitted, and while a thread joins, its signals wait. In the child of a fork(2) nothing is
+ * measured before it joins anew.
  */
 #ifndef CULPRIT_REGION_H
 #define CULPRIT_REGION_H

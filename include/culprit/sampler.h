@@ -18,11 +18,11 @@
  * sampled user code alone is: both are said by culprit_sampler_event() and in the perf.data file.
  *
  * Threads: a sampler samples the thread that opened it (options->threads: and those that this one
- * starts afterwards) and is used by that thread. After fork(2) the child's copy does nothing: start, stop
- * and drain return -ECHILD, and closing frees its memory without a word to the file.
+ * starts afterwards) and is used by that thread. After fork(2) the child's copy does nothing:
+ *start, stop and drain return -ECHILD, and closing frees its memory without a word to the file.
  *
- * Writing into a pipe or socket whose reader has left is -EPIPE, and past RLIMIT_FSIZE -EFBIG, without
- * the signals that usually come with them. A descriptor that does not block is waited for.
+ * Writing into a pipe or socket whose reader has left is -EPIPE, and past RLIMIT_FSIZE -EFBIG,
+ *without the signals that usually come with them. A descriptor that does not block is waited for.
  */
 #ifndef CULPRIT_SAMPLER_H
 #define CULPRIT_SAMPLER_H
@@ -40,12 +40,12 @@ struct culprit_sampler;
 struct culprit_names;
 
 struct culprit_sample {
-	uint64_t address;   /* of the instruction that the sample fell on */
-	uint64_t time_ns;   /* CLOCK_MONOTONIC */
-	uint64_t period;    /* events that it stands for */
+	uint64_t address; /* of the instruction that the sample fell on */
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t period;  /* events that it stands for */
 	uint32_t pid, tid, cpu;
-	int kernel;			/* non-zero: `address` is the kernel's */
-	const uint64_t *calls;		/* return addresses, the innermost first; NULL without stacks */
+	int kernel;	       /* non-zero: `address` is the kernel's */
+	const uint64_t *calls; /* return addresses, the innermost first; NULL without stacks */
 	size_t call_count;
 };
 
@@ -57,15 +57,15 @@ struct culprit_sampler_options {
 	/* a sample every so many events; ns where a clock stands in for cycles. Both 0: 1000 Hz, or
 	   what the event says ("cpu/cycles,period=100003/"). */
 	uint64_t period;
-	int stacks;	       /* non-zero: with call chains, by frame pointers */
-	int user_only;	       /* non-zero: not what the kernel does for the thread */
-	int threads;	       /* non-zero: threads that this one starts afterwards, too */
-	/* Rounded up to a power of two of pages, for each CPU where `threads` is set; 0: 512 KiB, or as
-	   much as this user may lock. */
+	int stacks;    /* non-zero: with call chains, by frame pointers */
+	int user_only; /* non-zero: not what the kernel does for the thread */
+	int threads;   /* non-zero: threads that this one starts afterwards, too */
+	/* Rounded up to a power of two of pages, for each CPU where `threads` is set; 0: 512 KiB,
+	   or as much as this user may lock. */
 	size_t buffer_bytes;
 	/* A function, a file, or both. */
 	culprit_sample_function function;
-	void *context; /* of the function */
+	void *context;	  /* of the function */
 	const char *path; /* of the perf.data file; made anew with mode 0600, no symbolic link */
 	int fd;		  /* or an open descriptor, which stays the caller's; 0: none */
 	const struct culprit_names *names; /* as in struct culprit_options */
@@ -73,19 +73,21 @@ struct culprit_sampler_options {
 };
 
 /*
- * `event` is one event, written as in culprit/counter.h. 0 and *sampler; -EINVAL for a mistake in the event
- * or the options; -ENOENT, -EOPNOTSUPP for one that cannot be sampled here; -EACCES, -EPERM, -EMFILE,
- * -ENOMEM, or an error of opening or writing the file; with the event or file and the reason in *error.
+ * `event` is one event, written as in culprit/counter.h. 0 and *sampler; -EINVAL for a mistake in
+ * the event or the options; -ENOENT, -EOPNOTSUPP for one that cannot be sampled here; -EACCES,
+ * -EPERM, -EMFILE, -ENOMEM, or an error of opening or writing the file; with the event or file and
+ * the reason in *error.
  */
 CULPRIT_API int culprit_sampler_open(const char *event,
 				     const struct culprit_sampler_options *options,
-				     struct culprit_sampler **sampler,
-				     struct culprit_error *error);
-/* May be called any number of times in turn. 0 or a negative errno value; stop's may be one of writing,
-   too. What is written to the file by stop may wait for more, by drain and close it does not. */
+				     struct culprit_sampler **sampler, struct culprit_error *error);
+/* May be called any number of times in turn. 0 or a negative errno value; stop's may be one of
+   writing, too. What is written to the file by stop may wait for more, by drain and close it does
+   not. */
 CULPRIT_API_BOUND int culprit_sampler_start(struct culprit_sampler *sampler);
 CULPRIT_API_BOUND int culprit_sampler_stop(struct culprit_sampler *sampler);
-/* Empties the buffer. 0, or a negative errno value of writing; after one, nothing more is written. */
+/* Empties the buffer. 0, or a negative errno value of writing; after one, nothing more is written.
+ */
 CULPRIT_API int culprit_sampler_drain(struct culprit_sampler *sampler);
 
 struct culprit_sampler_counts {
@@ -103,8 +105,7 @@ CULPRIT_API const char *culprit_sampler_event(const struct culprit_sampler *samp
 
 /* Ends and frees it; NULL does nothing. 0, or a negative errno value when the file could not be
    written whole. */
-CULPRIT_API int culprit_sampler_close(struct culprit_sampler *sampler,
-				      struct culprit_error *error);
+CULPRIT_API int culprit_sampler_close(struct culprit_sampler *sampler, struct culprit_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 /* Threads join and leave, and end without having left. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,28 +259,34 @@ static bool has_joined(struct culprit_regions *regions)
 	return region_stack_is_live(stack);
 }
 
-int culprit_regions_join(struct culprit_regions *regions, struct culprit_error *error)
+static int join(struct culprit_regions *regions, struct culprit_error *error, struct error *err)
 {
-	struct error err = { 0 };
-	int status;
-	struct region_thread *thread = NULL;
 	if (has_joined(regions))
-		status = error_set(&err, -EALREADY, "this thread has joined the regions before");
-	else if (!(thread = calloc(1, sizeof(*thread))))
-		status = error_set(&err, -ENOMEM, "out of memory while joining regions");
-	else {
-		thread->regions = regions;
-		thread->tid = gettid();
-		status = set_up(thread, error, &err);
-		if (status == 0)
-			status = take_part(thread, &err);
-	}
+		return error_set(err, -EALREADY, "this thread has joined the regions before");
+	struct region_thread *thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return error_set(err, -ENOMEM, "out of memory while joining regions");
+	thread->regions = regions;
+	thread->tid = gettid();
+	int status = set_up(thread, error, err);
 	if (status == 0)
-		return 0;
-	if (thread) {
+		status = take_part(thread, err);
+	if (status) {
 		forget_here(regions);
 		free_thread(thread);
 	}
+	return status;
+}
+
+int culprit_regions_join(struct culprit_regions *regions, struct culprit_error *error)
+{
+	struct error err = { 0 };
+	sigset_t all, before;
+	/* A handler that marks regions would find a stack that has no cells for them yet. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	int status = join(regions, error, &err);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error && err.code) {
 		error->code = status;
 		snprintf(error->text, sizeof(error->text), "%s", err.text);

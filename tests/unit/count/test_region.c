@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -173,6 +174,44 @@ static void regions_that_are_too_deep_are_omitted_and_those_around_them_are_not(
 	assert_int_equal(row(&scene, 0)->time.count, 3 * CULPRIT_REGION_DEPTH + 1);
 	assert_int_equal(scene.result.omitted, 15);
 	assert_int_equal(scene.result.mismatched, 0);
+	region_scene_end(&scene);
+}
+
+static struct culprit_region *of_handler;
+
+static void mark_in_handler(int number)
+{
+	(void)number;
+	made_up_region(of_handler, 100);
+}
+
+static uint64_t ticks_that_bring_a_signal(void)
+{
+	static bool came;
+	if (!came) {
+		came = true;
+		raise(SIGUSR1);
+	}
+	return made_up_ticks();
+}
+
+/* The thread has a stack by then, and no cells for the region yet. */
+static void a_handler_that_marks_regions_waits_until_its_thread_has_joined(void **state)
+{
+	(void)state;
+	struct region_scene scene;
+	struct sigaction action = { .sa_handler = mark_in_handler }, before;
+	set_clock(20, 0);
+	assert_int_equal(region_scene_begin(&scene, counting_intel, NULL, NULL), 0);
+	of_handler = culprit_region_named(scene.regions, "handler");
+	scene.regions->clock.read = ticks_that_bring_a_signal;
+	sigaction(SIGUSR1, &action, &before);
+	assert_int_equal(culprit_regions_join(scene.regions, &scene.error), 0);
+	sigaction(SIGUSR1, &before, NULL);
+	const struct culprit_region_result *result = row(&scene, 0);
+	assert_int_equal(result->time.count, 1);
+	assert_true(result->time.total == 100);
+	assert_int_equal(result->not_joined + result->omitted + result->mismatched, 0);
 	region_scene_end(&scene);
 }
 
@@ -349,6 +388,7 @@ int main(void)
 		cmocka_unit_test(ends_that_do_not_fit_are_counted),
 		cmocka_unit_test(
 			regions_that_are_too_deep_are_omitted_and_those_around_them_are_not),
+		cmocka_unit_test(a_handler_that_marks_regions_waits_until_its_thread_has_joined),
 		cmocka_unit_test(a_scope_ends_where_it_is_left),
 		cmocka_unit_test(events_are_read_in_user_space_while_they_can_be),
 		cmocka_unit_test(an_event_that_shared_its_counter_is_scaled_and_has_no_interval),

@@ -24,8 +24,9 @@
  * x86, PMCCNTR_EL0 and PMEVCNTR_EL0 on arm64), else by read(2); the values are the same.
  *
  * Where there is no PMU, "cycles" is counted as task-clock in ns, and other events of the hardware
- * are absent: both are said in the value's flags and by culprit_counters_event(). CULPRIT_STRICT
- * makes opening fail instead.
+ * are absent. Where the kernel's side may not be counted, the user's alone is, and events that
+ * happen in the kernel alone, as context-switches, are absent. All that is said in the value's
+ * flags and by culprit_counters_event(). CULPRIT_STRICT makes opening fail instead.
  *
  * Threads: one struct culprit_counters belongs to one thread at a time. Those of
  * CULPRIT_THIS_THREAD count the thread that opened them, and only that thread may use them. Several
@@ -61,13 +62,13 @@ enum culprit_option_flags {
 	CULPRIT_USER_ONLY = 1,	     /* not what the kernel does for the subject */
 	CULPRIT_CHILDREN = 2,	     /* of processes: those that they fork, too */
 	CULPRIT_NEVER_MULTIPLEX = 4, /* refuse events that do not all fit the PMU at once */
-	CULPRIT_STRICT = 8,	     /* refuse events that cannot be counted here */
-	CULPRIT_ALWAYS_READ = 16,    /* never read in user space */
+	CULPRIT_STRICT = 8,	  /* refuse events that cannot be counted as they were asked for */
+	CULPRIT_ALWAYS_READ = 16, /* never read in user space */
 	CULPRIT_NOT_CALIBRATED = 32, /* leave what a call costs in the values */
 	CULPRIT_PINNED = 64	     /* keep others from the counters; unscheduled when in vain */
 };
 
-/* All zero: this thread, user and kernel as far as allowed. */
+/* All zero: this thread, user and kernel. */
 struct culprit_options {
 	enum culprit_subject subject;
 	int id;		/* pid, tid or CPU; else not used */
@@ -82,10 +83,11 @@ struct culprit_options {
 
 /*
  * Opens counters and starts them counting; `events` is copied. 0 and *counters, which the caller
- * closes; or -EINVAL for a mistake in `events` or the definitions, -ENOENT for an event that
- * nobody knows or that cannot be counted here, -EBUSY for one that does not fit the PMU beside the
- * others (CULPRIT_NEVER_MULTIPLEX), -EACCES or -EPERM, -ESRCH, -EMFILE, -ENOMEM, with the event and
- * the reason in *error.
+ * closes; or -EINVAL for a mistake in `events`, the definitions or the options, -ENOENT for an
+ * event that nobody knows or that cannot be counted here, -EBUSY for one that does not fit the PMU
+ * beside the others (CULPRIT_NEVER_MULTIPLEX) or in its group in braces (CULPRIT_STRICT, too),
+ * -EACCES or -EPERM, -ESRCH, -EMFILE, -ENOMEM, with the event and the reason in *error. That an
+ * event cannot be counted is an error with CULPRIT_STRICT, and when it is so of all.
  */
 CULPRIT_API int culprit_counters_open(const char *events, const struct culprit_options *options,
 				      struct culprit_counters **counters,
@@ -139,9 +141,11 @@ CULPRIT_API int culprit_counters_values(struct culprit_counters *counters,
 					struct culprit_value *values, size_t count);
 
 struct culprit_event {
-	const char *name;    /* as written */
-	const char *counted; /* what is counted for it: the name, or "task-clock"; NULL: nothing */
-	const char *unit;    /* "cycles", "ns", "events", ... */
+	const char *name; /* as written */
+	/* What is counted for it: the name; "task-clock"; with a "u" behind it, as "cycles:u",
+	   where the kernel had to be left out; NULL: nothing. */
+	const char *counted;
+	const char *unit;      /* "cycles", "ns", "events", ... */
 	const char *core_type; /* "cpu_core" on machines with several core types; else NULL */
 	const char *why;       /* it is not counted, or something else is; NULL: it is counted */
 	unsigned group;	       /* events of one group are counted at the same times */

@@ -43,6 +43,7 @@ static int open_group(struct trial *trial, const size_t *members, size_t size)
 	for (size_t i = 0; i < size; i++) {
 		struct perf_event_attr attr = trial->attrs[members[i]];
 		attr.disabled = attr.enable_on_exec = attr.inherit = attr.inherit_thread = 0;
+		attr.pinned &= leader < 0; /* a member is as pinned as its leader */
 		attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 		int fd = trial->kernel->open(&attr, 0, -1, leader, 0);
 		if (fd < 0)

@@ -10,6 +10,7 @@
 #include "count/count_plan.h"
 #include "count/count_set_private.h"
 #include "count/kernel.h"
+#include "count/sides.h"
 #include "machine/pmu.h"
 
 /* Bits of config1 on arm64 PMUs: a counter of 64 bits, and one that user code may read
@@ -74,9 +75,9 @@ static void settle_attr(const struct count_set *set, const struct pmu_list *pmus
 	struct perf_event_attr *attr = &set->attrs[event];
 	const struct count_target *target = &set->targets[0];
 	const struct event *asked = &set->events->events[event];
-	if (options->user_only && !attr->exclude_user)
+	if (options->user_only && !attr->exclude_user && event_has_sides(asked))
 		attr->exclude_kernel = attr->exclude_hv = 1;
-	if (!attr->exclude_kernel && !attr->exclude_user &&
+	if (!attr->exclude_kernel && !attr->exclude_user && !asked->uncore &&
 	    refused_for_rights(try_open(set, attr, target))) {
 		struct perf_event_attr user = *attr;
 		user.exclude_kernel = user.exclude_hv = 1;
@@ -265,4 +266,17 @@ bool count_set_is_user_only(const struct count_set *set, size_t event)
 {
 	const struct perf_event_attr *asked = &set->events->events[event].attr;
 	return set->attrs[event].exclude_kernel && !asked->exclude_kernel;
+}
+
+int count_set_refusal(const struct count_set *set, size_t event)
+{
+	int code = 0;
+	for (size_t t = 0; t < set->target_count; t++) {
+		const struct count_slot *slot = count_slot_of(set, t, event);
+		if (slot->state == COUNT_OPEN)
+			return 0;
+		if (slot->state == COUNT_NOT_SUPPORTED && !code)
+			code = slot->code;
+	}
+	return code;
 }

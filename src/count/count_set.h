@@ -77,6 +77,9 @@ size_t count_set_group(const struct count_set *set, size_t event);
 /* What the kernel does is left out of the event although it was asked for: there was no right to
  * count it. */
 bool count_set_is_user_only(const struct count_set *set, size_t event);
+/* The negative errno value with which the kernel refused the event where it could count; 0 when it
+ * is open on a target, or on none could be. Events that open alone may be refused in a group. */
+int count_set_refusal(const struct count_set *set, size_t event);
 
 /* Starts and stops counting on all targets. 0 or a negative errno value. */
 int count_set_enable(struct count_set *set);

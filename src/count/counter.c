@@ -105,6 +105,8 @@ void counters_difference(const struct culprit_counters *counters, const struct c
 			 const struct count_cost *cost, struct culprit_value *value)
 {
 	struct count_moment end = ends[index];
+	/* what the kernel opened all the same says nothing (counters_settle_opened()) */
+	end.known &= counters->counted[index].counted != NULL;
 	uint64_t elsewhere = elsewhere_ns(counters, begin, ends, index);
 	uint64_t idle = end.enabled_ns - begin[index].enabled_ns -
 			(end.running_ns - begin[index].running_ns);

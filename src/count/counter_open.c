@@ -1,24 +1,19 @@
 /* Setting counters up: everything that allocates, and that can go wrong for good. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/number.h"
 #include "base/small_file.h"
 #include "count/cost.h"
 #include "count/count_set.h"
 #include "count/counter_private.h"
 #include "count/definitions.h"
 #include "count/kernel.h"
-#include "count/refusal.h"
 #include "count/target_list.h"
 #include "machine/culprit_names.h"
-#include "machine/event_names.h"
 #include "machine/machine_root.h"
 
 #define DEFINITIONS_BYTES (1 << 20)
@@ -57,90 +52,6 @@ static int read_events(struct culprit_counters *counters, const char *events,
 		namer = definitions_namer(counters->definitions);
 	}
 	return event_list_parse(&counters->events, &counters->pmus, namer, events, err);
-}
-
-/* Whether task-clock is better than nothing for the event: it counts this thread's cycles. */
-static bool has_substitute(const struct event *event)
-{
-	return event->kind == EVENT_HARDWARE && event->cycles != EVENT_NO_CYCLES;
-}
-
-static void substitute(struct event *event)
-{
-	const struct event_name *clock = software_name_find("task-clock");
-	event->attr.type = PERF_TYPE_SOFTWARE;
-	event->attr.config = clock->config;
-	event->kind = EVENT_SOFTWARE;
-	event->cycles = clock->cycles;
-	event->clock = true;
-	event->unit = clock->unit;
-	event->pmu = "software";
-	event->core_type = NULL;
-	event->has_cpus = false;
-}
-
-static int opens(const struct event *event, const struct count_kernel *kernel,
-		 const struct count_target *target, unsigned flags)
-{
-	struct perf_event_attr attr = event->attr;
-	attr.sample_period = 0;
-	attr.freq = 0;
-	for (int user = !!(flags & CULPRIT_USER_ONLY); user < 2; user++) {
-		if (user && !attr.exclude_user)
-			attr.exclude_kernel = attr.exclude_hv = 1;
-		int fd = kernel->open(&attr, target->pid, target->cpu, -1, 0);
-		if (fd >= 0)
-			kernel->close(fd);
-		if (fd >= 0 || (fd != -EACCES && fd != -EPERM))
-			return fd < 0 ? fd : 0;
-	}
-	return -EACCES;
-}
-
-/* What cannot be counted gets its reason, and a substitute where there is one. */
-static int settle_event(struct culprit_counters *counters, const struct count_kernel *kernel,
-			const struct target_list *targets, const struct culprit_options *options,
-			size_t index, struct error *err)
-{
-	struct event *event = &counters->events.events[index];
-	struct counted *counted = &counters->counted[index];
-	*counted = (struct counted){ .name = event->name, .counted = event->name };
-	int code = opens(event, kernel, &targets->all[0], options->flags);
-	if (code == 0)
-		return 0;
-	char why[256];
-	refusal_explain(event, &counters->pmus, code, why, sizeof(why));
-	if (code == -ESRCH || code == -EMFILE || code == -ENFILE || code == -ENOMEM ||
-	    options->flags & CULPRIT_STRICT)
-		return error_set(err, code, "cannot count '%s': %s", event->name, why);
-	counted->why = arena_copy_text(&counters->arena, why, strlen(why));
-	if (!counted->why)
-		return error_set(err, -ENOMEM, "out of memory while opening counters");
-	struct event clock = *event;
-	substitute(&clock);
-	counted->substitute = has_substitute(event) && options->subject != CULPRIT_CPU &&
-			      opens(&clock, kernel, &targets->all[0], options->flags) == 0;
-	counted->counted = counted->substitute ? "task-clock" : NULL;
-	if (counted->substitute)
-		*event = clock;
-	return 0;
-}
-
-static int settle_events(struct culprit_counters *counters, const struct count_kernel *kernel,
-			 const struct target_list *targets, const struct culprit_options *options,
-			 struct error *err)
-{
-	size_t absent = 0;
-	for (size_t i = 0; i < counters->events.count; i++) {
-		int status = settle_event(counters, kernel, targets, options, i, err);
-		if (status)
-			return status;
-		absent += !counters->counted[i].counted;
-	}
-	if (absent && absent == counters->events.count)
-		return error_set(err, -ENOENT, "cannot count '%s': %s", counters->counted[0].name,
-				 counters->counted[0].why);
-	return 0;
 }
 
 static int open_set(struct culprit_counters *counters, const struct count_kernel *kernel,
@@ -217,13 +128,15 @@ static int set_up(struct culprit_counters *counters, const char *events,
 	if (status)
 		return status;
 	counters->own_thread = options->subject == CULPRIT_THIS_THREAD;
-	counters->targets = targets.count;
 	counters->counted = calloc(counters->events.count + 1, sizeof(*counters->counted));
 	if (!counters->counted)
 		return error_set(err, -ENOMEM, "out of memory while opening counters");
-	status = settle_events(counters, world->kernel, &targets, options, err);
+	status = counters_settle(counters, world->kernel, &targets, options, err);
+	counters->targets = targets.count;
 	if (status == 0)
 		status = open_set(counters, world->kernel, &targets, options, err);
+	if (status == 0)
+		status = counters_settle_opened(counters, options, err);
 	if (status == 0)
 		status = make_room(counters, err);
 	if (status || !counters->own_thread || options->flags & CULPRIT_NOT_CALIBRATED)

@@ -15,14 +15,18 @@
 #include "machine/pmu.h"
 
 struct count_set;
+struct count_kernel;
 struct count_world;
 struct definitions;
+struct error;
+struct target_list;
 
 /* What is counted for an event, and why not it. */
 struct counted {
 	const char *name;    /* as written */
 	const char *counted; /* NULL: nothing */
 	const char *why;     /* NULL: it is counted as written */
+	int code;	     /* negative errno value of `why` */
 	bool substitute;
 };
 
@@ -46,6 +50,18 @@ struct culprit_counters {
 	bool started, stopped;
 	uint64_t begin_ns, end_ns; /* wall clock, where events are not read in user space */
 };
+
+/*
+ * What becomes of events that cannot be counted as they were written. Before the set is opened:
+ * each has its substitute or its reason; targets in front that have ended are left out. Afterwards:
+ * those that their group has no room for, or whose kernel side may not be counted, have theirs. 0,
+ * or the negative errno value of an event that shall not be absent, and when all are.
+ */
+int counters_settle(struct culprit_counters *counters, const struct count_kernel *kernel,
+		    struct target_list *targets, const struct culprit_options *options,
+		    struct error *err);
+int counters_settle_opened(struct culprit_counters *counters, const struct culprit_options *options,
+			   struct error *err);
 
 /* Take the moments of all targets at the begin and at the end of a measurement. The clock
  * is read inside of the moments, so that wall time is never the longer one by what a call takes. 0

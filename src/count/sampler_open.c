@@ -12,6 +12,7 @@
 #include "count/kernel.h"
 #include "count/refusal.h"
 #include "count/sampler_private.h"
+#include "count/sides.h"
 
 #define DEFAULT_HZ    1000
 #define DEFAULT_BYTES (512u << 10)
@@ -127,15 +128,6 @@ static void become_clock(struct culprit_sampler *sampler, struct perf_event_attr
 				      : "");
 }
 
-/* Behind the name as it was written: "cycles:u", "cycles:ppu", "cpu/event=0x3c/u". */
-static void name_user_only(char *name, size_t size)
-{
-	size_t length = strlen(name);
-	const char *end = strrchr(name, '/');
-	bool has_modifiers = (end && !end[1]) || strchr(end ? end : name, ':');
-	snprintf(name + length, size - length, "%su", has_modifiers || end ? "" : ":");
-}
-
 /* Opens a sampled event as it was asked for, else what comes nearest; attrs[] say what. */
 static int open_sampled(struct culprit_sampler *sampler, size_t index, int cpu, int leader)
 {
@@ -162,7 +154,7 @@ static int open_sampled(struct culprit_sampler *sampler, size_t index, int cpu, 
 		fd = user_fd;
 		*attr = user;
 		if (fd >= 0 && index == 0)
-			name_user_only(sampler->name, sizeof(sampler->name));
+			name_user_side(sampler->name, sizeof(sampler->name));
 		else if (fd < 0) /* a right may be asked for before the PMU: try the clock, too */
 			return open_sampled(sampler, index, cpu, leader);
 	}

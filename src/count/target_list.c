@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -42,7 +43,16 @@ static int add_threads(struct target_list *targets, int pid, struct error *err)
 			status = add_target(targets, (pid_t)tid, -1);
 	}
 	closedir(folder);
-	return status ? error_set(err, status, "out of memory while opening counters") : 0;
+	if (status)
+		return error_set(err, status, "out of memory while opening counters");
+	/* it may have ended since its folder was opened */
+	return targets->count ? 0 : error_set(err, -ESRCH, "process %d has ended", pid);
+}
+
+void target_list_drop_first(struct target_list *targets)
+{
+	targets->count--;
+	memmove(targets->all, targets->all + 1, targets->count * sizeof(*targets->all));
 }
 
 int target_list_fill(struct target_list *targets, const struct culprit_options *options,

@@ -20,6 +20,8 @@ struct target_list {
  * or -ENOMEM with the reason in *err. */
 int target_list_fill(struct target_list *targets, const struct culprit_options *options,
 		     struct error *err);
+/* Leaves the first of them out; there is one. */
+void target_list_drop_first(struct target_list *targets);
 void target_list_release(struct target_list *targets); /* also for CLEANUP() */
 
 /* Which tasks of the subject's are counted from their start. */

@@ -21,6 +21,15 @@ static bool is_hardware(const struct replayed_event *event)
 	return event->attr.type != PERF_TYPE_SOFTWARE;
 }
 
+static size_t group_size(int leader)
+{
+	size_t size = 0;
+	for (size_t i = 0; i < replayed.count; i++)
+		size += replayed.events[i].open && replayed.events[i].leader == leader &&
+			is_hardware(&replayed.events[i]);
+	return size;
+}
+
 static int replay_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 		       unsigned long flags)
 {
@@ -31,6 +40,12 @@ static int replay_open(const struct perf_event_attr *attr, pid_t pid, int cpu, i
 	if (replayed.count == REPLAYED_EVENTS ||
 	    (replayed.most_open && replayed.open == replayed.most_open))
 		return -EMFILE;
+	/* perf_event_open(2): only the leader of a group may be pinned */
+	if (group_fd >= 0 && attr->pinned)
+		return -EINVAL;
+	if (group_fd >= 0 && replayed.refuses_large_groups && attr->type != PERF_TYPE_SOFTWARE &&
+	    group_size(group_fd - FIRST_FD) >= replayed.pmu_counters)
+		return -EINVAL;
 	int number = (int)replayed.count++;
 	replayed.open++;
 	replayed.events[number] = (struct replayed_event){
@@ -42,15 +57,6 @@ static int replay_open(const struct perf_event_attr *attr, pid_t pid, int cpu, i
 		.enabled = !attr->disabled,
 	};
 	return FIRST_FD + number;
-}
-
-static size_t group_size(int leader)
-{
-	size_t size = 0;
-	for (size_t i = 0; i < replayed.count; i++)
-		size += replayed.events[i].open && replayed.events[i].leader == leader &&
-			is_hardware(&replayed.events[i]);
-	return size;
 }
 
 /* Groups are put on the PMU in the order of opening, each if it still fits. */

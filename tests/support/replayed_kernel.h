@@ -38,10 +38,11 @@ struct replayed_kernel {
 	/* How many hardware events may be on the PMU at once, of all groups; a group that is too
 	   much is never on it. 0: no limit. */
 	size_t pmu_counters;
-	int read_fails;			       /* negative errno value; 0: reads succeed */
-	bool maps_nothing;		       /* map() returns NULL */
-	bool has_rdpmc;			       /* pages say cap_user_rdpmc */
-	unsigned width;			       /* of counters, in bits; 0 is 48 */
+	bool refuses_large_groups; /* than pmu_counters, when opening their events: -EINVAL */
+	int read_fails;		   /* negative errno value; 0: reads succeed */
+	bool maps_nothing;	   /* map() returns NULL */
+	bool has_rdpmc;		   /* pages say cap_user_rdpmc */
+	unsigned width;		   /* of counters, in bits; 0 is 48 */
 	size_t reads, counter_reads, controls; /* calls */
 	uint64_t counters[REPLAYED_COUNTERS];  /* what the instruction reads, by number */
 	uint64_t ticks;

@@ -135,6 +135,16 @@ static uint32_t judge_counts(const struct topdown_cores *cores, struct topdown *
 	return known ? flags : flags | CULPRIT_ABSENT;
 }
 
+/* Whether start and stop take no system call, but for resets. */
+static bool reads_in_user_space(const struct culprit_topdown *topdown,
+				const struct topdown_cores *cores)
+{
+	bool live = topdown->own_thread;
+	for (size_t i = 0; i < cores->events.count; i++)
+		live &= count_set_is_live(cores->set, i);
+	return live || cores->by_registers;
+}
+
 static struct culprit_topdown_figure figure_of(const struct topdown_figure *figure)
 {
 	if (!figure->known)
@@ -166,7 +176,7 @@ int culprit_topdown_result(const struct culprit_topdown *topdown, size_t index,
 			       : (double)NAN,
 		.flags = flags,
 		.cycles = figures.unit == TOPDOWN_CYCLES,
-		.user_space = cores->by_registers,
+		.user_space = reads_in_user_space(topdown, cores),
 		.method = cores->method.name,
 		.core_type = cores->core_type[0] ? cores->core_type : NULL,
 	};

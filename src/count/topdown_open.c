@@ -106,9 +106,22 @@ static int set_up(struct culprit_topdown *topdown, const struct culprit_options 
 	cpu_info_read(&root, cpu);
 	pmu_list_read(&root, &topdown->pmus, NULL);
 	machine_root_close(&root);
-	for (size_t type = 0; type < cpu->type_count && !status; type++)
+	/* a type without a method has no result beside those that have one */
+	struct error missing = { 0 };
+	for (size_t type = 0; type < cpu->type_count; type++) {
+		size_t before = topdown->count;
 		status = set_up_cores(topdown, cpu, type, &targets, options, world->kernel, err);
-	return status;
+		if (status && (status != -ENOENT || topdown->count != before))
+			return status;
+		if (status && !missing.code)
+			missing = *err;
+	}
+	if (topdown->count)
+		return 0;
+	if (!missing.code)
+		return error_set(err, -ENOENT, "cannot count slots: /proc/cpuinfo names no CPU");
+	*err = missing;
+	return missing.code;
 }
 
 int topdown_open(unsigned levels, const struct culprit_options *options,

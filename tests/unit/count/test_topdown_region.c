@@ -297,6 +297,11 @@ static void formulas_of_counts_serve_zen4(void **state)
 	assert_int_equal(culprit_topdown_stop(scene.topdown), 0);
 	assert_int_equal(culprit_topdown_result(scene.topdown, 0, &scene.result), 0);
 	assert_string_equal(scene.result.method, "zen4");
+	assert_false(scene.result.user_space); /* no event is on the PMU */
+	for (unsigned i = 0; i < 6; i++)
+		replayed_schedule(all[i], 10 + i, 0);
+	assert_int_equal(culprit_topdown_result(scene.topdown, 0, &scene.result), 0);
+	assert_true(scene.result.user_space);
 	assert_figure(&scene, CULPRIT_RETIRING, 0.35);
 	assert_figure(&scene, CULPRIT_BAD_SPECULATION, 0.05);
 	assert_figure(&scene, CULPRIT_FRONTEND_BOUND, 0.2);
@@ -338,6 +343,42 @@ static void each_core_type_has_a_result(void **state)
 		assert_true(scene.result.flags & CULPRIT_ABSENT);
 	}
 	assert_int_equal(culprit_topdown_result(scene.topdown, 2, &scene.result), -EINVAL);
+	close_scene(&scene);
+}
+
+static void a_core_type_without_a_method_leaves_the_others_their_results(void **state)
+{
+	(void)state;
+	struct scene scene;
+	static const struct tree_file machine[] = {
+		{ "proc/cpuinfo", CPUINFO_INTEL("0") CPUINFO_INTEL("1") CPUINFO_INTEL("2") },
+		{ TREE_CPU "online", "0-2" },
+		{ TREE_CPU "smt/active", "0" },
+		{ TREE_PMU "cpu_core/type", "4" },
+		{ TREE_PMU "cpu_core/cpus", "0" },
+		{ TREE_PMU "cpu_core/format/event", "config:0-7" },
+		{ TREE_PMU "cpu_core/format/umask", "config:8-15" },
+		TOPDOWN_EVENTS_OF("cpu_core"),
+		/* this model has no such cores */
+		{ TREE_PMU "cpu_lowpower/type", "12" },
+		{ TREE_PMU "cpu_lowpower/cpus", "2" },
+		{ TREE_PMU "cpu_lowpower/format/event", "config:0-7" },
+		{ TREE_PMU "cpu_atom/type", "10" },
+		{ TREE_PMU "cpu_atom/cpus", "1" },
+		{ TREE_PMU "cpu_atom/format/event", "config:0-7" },
+		{ TREE_PMU "cpu_atom/format/umask", "config:8-15" },
+		{ TREE_PMU "software/type", "1" },
+		{ NULL, NULL },
+	};
+	replayed_begin();
+	assert_int_equal(open_scene(&scene, machine, 1, NULL), 0);
+	assert_int_equal(culprit_topdown_results(scene.topdown), 2);
+	culprit_topdown_start(scene.topdown);
+	culprit_topdown_stop(scene.topdown);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(culprit_topdown_result(scene.topdown, i, &scene.result), 0);
+		assert_string_not_equal(scene.result.core_type, "cpu_lowpower");
+	}
 	close_scene(&scene);
 }
 
@@ -395,6 +436,7 @@ int main(void)
 		cmocka_unit_test(the_metrics_register_is_never_taken_for_a_count),
 		cmocka_unit_test(formulas_of_counts_serve_zen4),
 		cmocka_unit_test(each_core_type_has_a_result),
+		cmocka_unit_test(a_core_type_without_a_method_leaves_the_others_their_results),
 		cmocka_unit_test(says_where_there_is_no_method),
 		cmocka_unit_test(refusals_are_errors),
 	};

@@ -8,8 +8,11 @@
 #include "count/counter_private.h"
 
 /* Wall time between the moments that is longer than the time between them that the thread ran: it
- * was switched out. Below this it may be what the clocks differ by. */
-#define SWITCHED_OUT_NS 1000
+ * was switched out. Below this it may be what the clocks differ by: some ns to read them, and some
+ * millionths by their rates (the kernel's perf clock and its CLOCK_MONOTONIC_RAW count ticks of one
+ * counter, and each has measured its length; CLOCK_MONOTONIC is corrected by up to 500 more). */
+#define SWITCHED_OUT_NS	   1000
+#define SWITCHED_OUT_SHARE 10000 /* one in so many */
 
 /* The moments of one target that is not this thread. */
 static int read_target(struct culprit_counters *counters, size_t target,
@@ -50,13 +53,13 @@ int counters_take_begin(struct culprit_counters *counters, struct count_moment *
 {
 	int status = take(counters, moments);
 	bool by_clock = counters->own_thread && !knows_interruptions(counters);
-	counters->begin_ns = by_clock ? clock_monotonic_ns() : 0;
+	counters->begin_ns = by_clock ? clock_raw_ns() : 0;
 	return status;
 }
 
 int counters_take_end(struct culprit_counters *counters, struct count_moment *moments)
 {
-	counters->end_ns = counters->begin_ns ? clock_monotonic_ns() : 0;
+	counters->end_ns = counters->begin_ns ? clock_raw_ns() : 0;
 	return take(counters, moments);
 }
 
@@ -183,6 +186,12 @@ static void take_slices(struct culprit_counters *counters)
 	count_set_take_slices(counters->set, counters->enabled_ns);
 }
 
+bool counters_switched_out(uint64_t wall_ns, uint64_t enabled_ns)
+{
+	return wall_ns > enabled_ns &&
+	       wall_ns - enabled_ns > SWITCHED_OUT_NS + wall_ns / SWITCHED_OUT_SHARE;
+}
+
 /* Switched out, as far as the clock tells: wall time passed that no event was enabled in. */
 static uint32_t interruption(const struct culprit_counters *counters,
 			     const struct culprit_value *value)
@@ -190,9 +199,7 @@ static uint32_t interruption(const struct culprit_counters *counters,
 	uint64_t wall = counters->end_ns - counters->begin_ns;
 	if (!counters->begin_ns || value->flags & CULPRIT_ABSENT || !value->enabled_ns)
 		return 0;
-	return wall > value->enabled_ns && wall - value->enabled_ns > SWITCHED_OUT_NS
-		       ? CULPRIT_INTERRUPTED
-		       : 0;
+	return counters_switched_out(wall, value->enabled_ns) ? CULPRIT_INTERRUPTED : 0;
 }
 
 int culprit_counters_values(struct culprit_counters *counters, struct culprit_value *values,

@@ -78,6 +78,9 @@ void counters_difference(const struct culprit_counters *counters, const struct c
 			 const struct count_moment *ends, size_t index,
 			 const struct count_cost *cost, struct culprit_value *value);
 
+/* Whether a thread that ran for `enabled_ns` of `wall_ns` was switched out meanwhile. */
+bool counters_switched_out(uint64_t wall_ns, uint64_t enabled_ns);
+
 /* culprit_counters_open() in another world than the real one: for tests. */
 int counters_open(const char *events, const struct culprit_options *options,
 		  const struct count_world *world, struct culprit_counters **counters,

@@ -42,20 +42,13 @@ struct both_clocks {
 	uint64_t error_ns; /* how long reading them took */
 };
 
-static uint64_t raw_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static struct both_clocks read_both(void)
 {
 	struct both_clocks best = { .error_ns = UINT64_MAX };
 	for (int i = 0; i < READINGS; i++) {
-		uint64_t before = raw_ns();
+		uint64_t before = clock_raw_ns();
 		uint64_t ticks = instruction_ticks();
-		uint64_t after = raw_ns();
+		uint64_t after = clock_raw_ns();
 		if (after - before < best.error_ns)
 			best = (struct both_clocks){
 				.ticks = ticks,
@@ -72,7 +65,8 @@ static double measure_ns_per_tick(void)
 	double ns_per_tick = 0;
 	for (int i = 0; i < TRIES; i++) {
 		struct both_clocks begin = read_both();
-		nanosleep(&(struct timespec){ .tv_nsec = MEASURED_NS }, NULL);
+		while (clock_raw_ns() - begin.ns < MEASURED_NS) /* a signal may end it early */
+			nanosleep(&(struct timespec){ .tv_nsec = MEASURED_NS }, NULL);
 		struct both_clocks end = read_both();
 		if (end.ticks <= begin.ticks || end.ns <= begin.ns)
 			return 0;

@@ -389,6 +389,17 @@ static void a_third_of_the_time_off_the_pmu_is_multiplexing_on_such_machines_too
 	close_scene(&scene);
 }
 
+static void what_clocks_differ_by_is_no_interruption(void **state)
+{
+	(void)state;
+	const uint64_t second = 1000000000;
+	assert_false(counters_switched_out(1500, 1000));
+	assert_false(counters_switched_out(second + 20000, second)); /* 20 millionths */
+	assert_false(counters_switched_out(second, second + 20000));
+	assert_true(counters_switched_out(4000, 1000));
+	assert_true(counters_switched_out(second + 1000000, second));
+}
+
 #define RING_BYTES (16 * (size_t)sysconf(_SC_PAGESIZE))
 
 /* The group of r1 and r2 is on the PMU every other 4 ms; the kernel notes it each half ms that it
@@ -597,6 +608,7 @@ int main(void)
 		cmocka_unit_test(time_on_cores_of_another_type_is_no_multiplexing),
 		cmocka_unit_test(
 			a_third_of_the_time_off_the_pmu_is_multiplexing_on_such_machines_too),
+		cmocka_unit_test(what_clocks_differ_by_is_no_interruption),
 		cmocka_unit_test(what_takes_turns_has_an_interval),
 		cmocka_unit_test(what_does_not_take_turns_has_no_clock),
 		cmocka_unit_test(names_of_ones_own_are_counted),

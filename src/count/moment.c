@@ -42,6 +42,7 @@ static inline bool read_page(const struct count_kernel *kernel,
 {
 	uint32_t sequence, index;
 	uint64_t count, enabled, running;
+	bool lagging;
 	do {
 		sequence = page->lock;
 		COMPILER_BARRIER();
@@ -50,7 +51,8 @@ static inline bool read_page(const struct count_kernel *kernel,
 			return false;
 		enabled = page->time_enabled;
 		running = page->time_running;
-		if ((timed || enabled != running) && page->cap_user_time) {
+		lagging = !((timed || enabled != running) && page->cap_user_time);
+		if (!lagging) {
 			uint64_t passed = passed_ns(kernel, page);
 			enabled += passed;
 			running += passed;
@@ -65,6 +67,7 @@ static inline bool read_page(const struct count_kernel *kernel,
 		.running_ns = running,
 		.sequence = sequence,
 		.known = true,
+		.lagging = lagging,
 	};
 	return true;
 }
@@ -181,4 +184,6 @@ void count_difference(const struct count_moment *begin, const struct count_momen
 		value->value *= factor;
 		value->low = value->high = NAN;
 	}
+	if (begin->lagging || end->lagging)
+		value->enabled_ns = value->running_ns = 0;
 }

@@ -20,6 +20,7 @@ struct count_moment {
 	uint32_t sequence; /* changes whenever the event is put on the PMU or taken off; 0: not
 			      known */
 	bool known;	   /* the count could be read */
+	bool lagging;	   /* the times are those of the last such change, not of this moment */
 };
 
 /* Reads all events of the set's first target into moments[0..count_set_events()), in their order.
@@ -43,7 +44,9 @@ struct count_cost {
  * count, the times and the flags of enum culprit_value_flags that follow from two moments: absent,
  * multiplexed, interrupted, unscheduled, too small. `scale` is the event's (machine/event.h).
  * The interval is that of the cost; of a multiplexed event it is not known here
- * (CULPRIT_NO_INTERVAL; slices.h).
+ * (CULPRIT_NO_INTERVAL; slices.h). From lagging moments the times are 0: not known. An event that
+ * had the PMU to itself up to a lagging `begin` and lost it since is scaled by too little, since
+ * the time that `begin` lags is taken for time on the PMU; it has no interval.
  */
 void count_difference(const struct count_moment *begin, const struct count_moment *end,
 		      const struct count_cost *cost, double scale, struct culprit_value *value);

@@ -110,6 +110,31 @@ static void a_counter_that_wraps_between_moments_does_not_jump(void **state)
 	close_scene(&scene);
 }
 
+/* The page has the times of when the event was put on the PMU: seconds ago, and a moment ago. */
+static void times_that_lag_behind_are_not_known(void **state)
+{
+	(void)state;
+	struct scene scene;
+	struct culprit_value value;
+	replayed_begin();
+	replayed.has_rdpmc = true;
+	open_scene(&scene, "cycles");
+	struct perf_event_mmap_page *page = cycles()->page;
+	replayed_schedule(cycles(), 3, 1000);
+	page->time_enabled = page->time_running = 1000;
+	count_now(&scene);
+	struct count_moment begin = scene.moments[0];
+	replayed_schedule(cycles(), 3, 1500);
+	page->time_enabled = page->time_running = 5000001000;
+	count_now(&scene);
+	count_difference(&begin, &scene.moments[0], NULL, 1, &value);
+	assert_true(value.value == 500);
+	assert_int_equal(value.flags, CULPRIT_INTERRUPTED);
+	assert_int_equal(value.enabled_ns, 0);
+	assert_int_equal(value.running_ns, 0);
+	close_scene(&scene);
+}
+
 static int interrupts_left;
 
 static void move_the_counter(uint32_t counter)
@@ -234,7 +259,7 @@ static void the_page_gives_times_once_they_differ(void **state)
 
 static struct count_moment at(uint64_t count, uint64_t enabled, uint64_t running, uint32_t sequence)
 {
-	return (struct count_moment){ count, enabled, running, sequence, true };
+	return (struct count_moment){ count, enabled, running, sequence, true, false };
 }
 
 static struct culprit_value between(struct count_moment a, struct count_moment b,
@@ -324,6 +349,7 @@ int main(void)
 		cmocka_unit_test(reads_without_a_call_where_the_page_allows_it),
 		cmocka_unit_test(extends_the_sign_of_a_counter_of_48_bits),
 		cmocka_unit_test(a_counter_that_wraps_between_moments_does_not_jump),
+		cmocka_unit_test(times_that_lag_behind_are_not_known),
 		cmocka_unit_test(reads_again_when_the_kernel_came_between),
 		cmocka_unit_test(asks_the_kernel_when_the_event_is_off_the_pmu),
 		cmocka_unit_test(asks_the_kernel_once_reading_is_no_longer_allowed),

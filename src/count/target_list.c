@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "culprit/counter.h"
@@ -55,10 +56,26 @@ void target_list_drop_first(struct target_list *targets)
 	memmove(targets->all, targets->all + 1, targets->count * sizeof(*targets->all));
 }
 
+#define KNOWN_FLAGS                                                                                \
+	(CULPRIT_USER_ONLY | CULPRIT_CHILDREN | CULPRIT_NEVER_MULTIPLEX | CULPRIT_STRICT |         \
+	 CULPRIT_ALWAYS_READ | CULPRIT_NOT_CALIBRATED | CULPRIT_PINNED)
+
+/* What a later version means by them is not done in silence by none. */
+static int check_known(const struct culprit_options *options, struct error *err)
+{
+	static const uint64_t none[COUNT_OF(options->reserved)];
+	if (options->flags & ~(unsigned)KNOWN_FLAGS ||
+	    memcmp(options->reserved, none, sizeof(none)) != 0)
+		return error_set(err, -EINVAL, "options that this library does not know are set");
+	return 0;
+}
+
 int target_list_fill(struct target_list *targets, const struct culprit_options *options,
 		     struct error *err)
 {
-	int status = 0;
+	int status = check_known(options, err);
+	if (status)
+		return status;
 	switch (options->subject) {
 	case CULPRIT_THIS_THREAD:
 		status = add_target(targets, 0, -1);

@@ -516,7 +516,7 @@ static void definitions_that_cannot_be_read_are_named(void **state)
 	close_scene(&scene);
 }
 
-static void targets_that_cannot_be_are_refused(void **state)
+static void options_that_cannot_be_are_refused(void **state)
 {
 	(void)state;
 	struct scene scene;
@@ -525,6 +525,8 @@ static void targets_that_cannot_be_are_refused(void **state)
 		{ .subject = CULPRIT_THREAD, .id = -4 },
 		{ .subject = CULPRIT_CPU, .id = -1 },
 		{ .subject = (enum culprit_subject)77 },
+		{ .flags = 1u << 20 },
+		{ .reserved = { 0, 1 } },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		replayed_begin();
@@ -613,7 +615,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_take_turns_has_no_clock),
 		cmocka_unit_test(names_of_ones_own_are_counted),
 		cmocka_unit_test(definitions_that_cannot_be_read_are_named),
-		cmocka_unit_test(targets_that_cannot_be_are_refused),
+		cmocka_unit_test(options_that_cannot_be_are_refused),
 		cmocka_unit_test(counts_page_faults_of_this_thread),
 		cmocka_unit_test(leaves_no_descriptor_open),
 	};

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/small_file.h"
+#include "count/c_locale.h"
 #include "count/cost.h"
 #include "count/count_set.h"
 #include "count/counter_private.h"
@@ -52,6 +53,19 @@ static int read_events(struct culprit_counters *counters, const char *events,
 		namer = definitions_namer(counters->definitions);
 	}
 	return event_list_parse(&counters->events, &counters->pmus, namer, events, err);
+}
+
+static int read_events_as_in_c(struct culprit_counters *counters, const char *events,
+			       const struct culprit_options *options, const char *path,
+			       struct error *err)
+{
+	struct c_locale c;
+	int status = c_locale_begin(&c);
+	if (status)
+		return error_set(err, status, "out of memory while opening counters");
+	status = read_events(counters, events, options, path, err);
+	c_locale_end(&c);
+	return status;
 }
 
 static int open_set(struct culprit_counters *counters, const struct count_kernel *kernel,
@@ -124,7 +138,7 @@ static int set_up(struct culprit_counters *counters, const char *events,
 	CLEANUP(target_list_release) struct target_list targets = { 0 };
 	int status = target_list_fill(&targets, options, err);
 	if (status == 0)
-		status = read_events(counters, events, options, world->root, err);
+		status = read_events_as_in_c(counters, events, options, world->root, err);
 	if (status)
 		return status;
 	counters->own_thread = options->subject == CULPRIT_THIS_THREAD;

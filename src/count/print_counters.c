@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/count_of.h"
+#include "count/c_locale.h"
 #include "count/print_json.h"
 #include "count/print_table.h"
 
@@ -132,6 +133,17 @@ static void write_json(const struct culprit_counters *counters, const struct cul
 	json_stream_end(&json, '}');
 }
 
+static void write_as(const struct culprit_counters *counters, const struct culprit_value *values,
+		     size_t count, const struct culprit_print_options *options, struct buffer *out)
+{
+	if (options->format == CULPRIT_JSON)
+		write_json(counters, values, count, options, out);
+	else if (options->format == CULPRIT_CSV)
+		write_csv(counters, values, count, options, out);
+	else
+		write_text(counters, values, count, options, out);
+}
+
 int culprit_counters_print(const struct culprit_counters *counters,
 			   const struct culprit_value *values, size_t count,
 			   const struct culprit_print_options *options, FILE *stream)
@@ -141,11 +153,11 @@ int culprit_counters_print(const struct culprit_counters *counters,
 	if (count > culprit_counters_count(counters))
 		count = culprit_counters_count(counters);
 	options = options ? options : &usual;
-	if (options->format == CULPRIT_JSON)
-		write_json(counters, values, count, options, &out);
-	else if (options->format == CULPRIT_CSV)
-		write_csv(counters, values, count, options, &out);
-	else
-		write_text(counters, values, count, options, &out);
+	struct c_locale c;
+	int status = c_locale_begin(&c);
+	if (status)
+		return status;
+	write_as(counters, values, count, options, &out);
+	c_locale_end(&c);
 	return print_write(&out, stream);
 }

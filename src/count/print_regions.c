@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/count_of.h"
+#include "count/c_locale.h"
 #include "count/print_json.h"
 #include "count/print_table.h"
 
@@ -229,9 +230,14 @@ int culprit_regions_print(const struct culprit_regions *regions,
 	static const struct culprit_print_options usual = { .format = CULPRIT_TEXT };
 	CLEANUP(buffer_release) struct buffer out = { 0 };
 	options = options ? options : &usual;
+	struct c_locale c;
+	int status = c_locale_begin(&c);
+	if (status)
+		return status;
 	if (options->format == CULPRIT_JSON)
 		write_json(regions, options, &out);
 	else
 		write_table(regions, options, &out);
+	c_locale_end(&c);
 	return print_write(&out, stream);
 }

@@ -129,9 +129,11 @@ struct culprit_value {
 	uint32_t flags;			 /* of enum culprit_value_flags */
 };
 
-/* A measurement begins. 0 or a negative errno value (-ESRCH: the subject has ended). */
+/* A measurement begins. 0 or a negative errno value of reading. The counters of a subject that has
+   ended stay as they are: its end is no error. */
 CULPRIT_API_BOUND int culprit_counters_start(struct culprit_counters *counters);
-/* It ends; start() begins the next one. 0 or a negative errno value. */
+/* It ends, or, called again, ends later; start() begins the next one. 0; -EINVAL before the first
+   start; or a negative errno value of reading. */
 CULPRIT_API_BOUND int culprit_counters_stop(struct culprit_counters *counters);
 /*
  * Values of the measurement that ended last, or, between start and stop, of the time since start.

@@ -211,7 +211,7 @@ static void every_limit_has_a_sentence(void **state)
 	char text[LIMIT_TEXT_SIZE];
 	for (int limit = LIMIT_NOT_KNOWN; limit <= LIMIT_NOTHING_CLEARLY; limit++) {
 		struct limiting_factor factor = { .limit = (enum limit)limit,
-						  .slots_use = SLOTS_BACKEND,
+						  .slots_use = TOPDOWN_BACKEND_BOUND,
 						  .slots_share = 0.5,
 						  .cpus_used = 1.5,
 						  .cpus = 8,

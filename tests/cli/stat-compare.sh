@@ -16,3 +16,5 @@ echo "\$ csv"
 culprit stat -q -u -e page-faults --csv -r 6 --seed 5 --cmd true --cmd 'cat /dev/null; ls /' | awk -F , '/page/ { print $1, $3, $4, NF, $NF }'
 echo "\$ too few"
 culprit stat -q -n -r 3 --seed 5 --cmd true --cmd true | head -n 1
+echo "\$ as many rounds as bear a wild one"
+culprit stat -q -n --cmd true --cmd true | grep -o '^[0-9]* rounds'

@@ -37,6 +37,16 @@ static void begin_line(struct lines *lines, const struct counts_row *row)
 		buffer_printf(lines->out, "%zu%s", row->cpus, lines->separator);
 }
 
+/* The field of means of several runs. */
+static void append_spread(struct lines *lines, size_t index)
+{
+	if (!lines->spreads)
+		return;
+	buffer_append_text(lines->out, lines->separator);
+	if (isfinite(lines->spreads[index]))
+		buffer_printf(lines->out, "%.2f%%", lines->spreads[index]);
+}
+
 static void print_event(struct lines *lines, const struct counts_row *row, size_t index)
 {
 	const struct counts_event *event = &lines->counts->events[index];
@@ -52,10 +62,7 @@ static void print_event(struct lines *lines, const struct counts_row *row, size_
 	append_text(lines, unit);
 	buffer_append_text(lines->out, separator);
 	append_text(lines, event->name);
-	if (lines->spreads)
-		buffer_append_text(lines->out, separator);
-	if (lines->spreads && isfinite(lines->spreads[index]))
-		buffer_printf(lines->out, "%.2f%%", lines->spreads[index]);
+	append_spread(lines, index);
 	buffer_printf(lines->out, "%s%" PRIu64 "%s%.2f%s%s%s", separator, value->running_ns,
 		      separator, counts_running_percent(value), separator, beside, separator);
 	append_text(lines, words);
@@ -70,7 +77,8 @@ static void print_metric(struct lines *lines, const struct counts_row *row, size
 	begin_line(lines, row);
 	buffer_printf(lines->out, "%s%s%s", figure, separator, separator);
 	append_text(lines, lines->counts->metrics[index].name);
-	for (int i = lines->spreads ? 0 : 1; i < 5; i++)
+	append_spread(lines, lines->counts->event_count + index);
+	for (int i = 0; i < 4; i++)
 		buffer_append_text(lines->out, separator);
 	buffer_append_u8(lines->out, '\n');
 }

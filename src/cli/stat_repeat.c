@@ -9,6 +9,7 @@
 
 #include "analyze/counted/repeated.h"
 #include "analyze/runs/run_order.h"
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -120,7 +121,7 @@ static int make_commands(struct repeating *repeating)
 
 /* --- measures --- */
 
-/* What a measure is called, and its unit; the rest of it is empty. */
+/* What a measure is called (NULL: out of memory), and its unit; the rest of it is empty. */
 static struct repeated_measure measure_of(const struct stat_task *task, size_t number)
 {
 	static const char *const times[REPEATED_TIMES] = { "elapsed", "user", "sys" };
@@ -134,8 +135,12 @@ static struct repeated_measure measure_of(const struct stat_task *task, size_t n
 			.kind = RUN_RATE,
 		};
 	const struct counts_event *event = &task->events->shown[number];
+	CLEANUP(buffer_release) struct buffer name = { 0 };
+	counts_event_append_name(event, &name);
 	return (struct repeated_measure){
-		.name = event->name,
+		.name = buffer_failed(&name) ? NULL
+					     : arena_copy_text(&task->events->list.arena,
+							       buffer_text(&name), name.size),
 		.unit = event->unit,
 		.kind = event->meaning == COUNTS_CLOCK ? RUN_TIME : RUN_COUNT,
 	};
@@ -163,7 +168,7 @@ static int make_measures(struct repeating *repeating)
 		measure->values = repeating->values + m * repeating->planned * repeated->commands;
 		measure->summaries = calloc(repeated->commands, sizeof(struct run_summary));
 		measure->comparisons = calloc(repeated->commands, sizeof(struct run_comparison));
-		if (!measure->summaries || !measure->comparisons)
+		if (!measure->name || !measure->summaries || !measure->comparisons)
 			return out_of_memory();
 	}
 	repeated->main = task->options->events.count	? REPEATED_TIMES

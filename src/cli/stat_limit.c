@@ -5,12 +5,6 @@
 #include "machine/fault_cost.h"
 #include "machine/topdown.h"
 
-_Static_assert(SLOTS_RETIRING == (int)TOPDOWN_RETIRING &&
-		       SLOTS_BACKEND == (int)TOPDOWN_BACKEND_BOUND &&
-		       SLOTS_FRONTEND == (int)TOPDOWN_FRONTEND_BOUND &&
-		       SLOTS_USES == TOPDOWN_LEVEL_1,
-	       "level 1 in one order");
-
 /* CPU time of what is watched: events of a task are to count whenever it runs. */
 static double busy_s(const struct counts *counts, const struct counts_row *row,
 		     const struct stat_times *times)

@@ -3,11 +3,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyze/runs/run_comparison.h"
 #include "analyze/runs/run_values.h"
 #include "base/number.h"
 
-#define REPEAT_DEFAULT	     10 /* rounds of --cmd: enough for a verdict of 95 % on several events */
 #define SHORTEST_INTERVAL_NS UINT64_C(1000000)
+
+_Static_assert(RUN_ROUNDS_ROBUST == 12, "--help and the manual say how many rounds --cmd runs");
 
 struct stat_options stat_asked = { .topdown_level = 1, .repeat = 1, .warmup = 0 };
 #define asked stat_asked
@@ -55,7 +57,7 @@ static const struct option table[] = {
 	  "obey 'enable' and 'disable' from there", &asked.control, NULL },
 	{ "several runs", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 	{ "repeat", 'r', OPTION_U64, "N",
-	  "run the command N times: mean and interval (of --cmd: 10 rounds)", &asked.repeat,
+	  "run the command N times: mean and interval (of --cmd: 12 rounds)", &asked.repeat,
 	  &asked.has_repeat },
 	{ "cmd", 0, OPTION_LIST, "COMMAND",
 	  "one of the commands to compare, in rounds of random order", &asked.commands, NULL },
@@ -192,7 +194,7 @@ static int check_runs(const struct verb *verb, bool command)
 							   : "topdown",
 				      asked.commands.count ? "--cmd" : "--repeat");
 	if (asked.commands.count && !asked.has_repeat)
-		asked.repeat = REPEAT_DEFAULT;
+		asked.repeat = RUN_ROUNDS_ROBUST;
 	return 0;
 }
 

@@ -12,14 +12,15 @@
 static int copy_old(struct stat_output *output)
 {
 	char piece[65536];
+	if (!output->file.replaces)
+		return 0; /* a device or pipe has nothing to keep */
 	CLEANUP(close_file) FILE *old = fopen(output->options->output, "re");
 	if (!old && errno == ENOENT)
 		return 0;
-	if (!old || !output->file.replaces) {
-		if (!old)
-			message_error("cannot read '%s' to append to it: %s",
-				      output->options->output, strerror(errno));
-		return old ? 0 : 1; /* a device or pipe has nothing to keep */
+	if (!old) {
+		message_error("cannot read '%s' to append to it: %s", output->options->output,
+			      strerror(errno));
+		return 1;
 	}
 	for (size_t size; (size = fread(piece, 1, sizeof(piece), old)) > 0;) {
 		int ret = output_file_write(&output->file, piece, size);

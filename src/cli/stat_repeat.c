@@ -9,6 +9,7 @@
 
 #include "analyze/counted/repeated.h"
 #include "analyze/runs/run_order.h"
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -18,8 +19,6 @@
 #include "render/repeated_json.h"
 #include "render/repeated_text.h"
 
-/* Measures that every run has, before those of its events. */
-enum { ELAPSED, USER, SYSTEM, TIMES };
 /* What a shell would not take as it is: such a command is given to one. */
 #define SHELL_CHARACTERS "|&;<>()$`\\\"'*?[]{}#~=%!\n"
 
@@ -122,12 +121,37 @@ static int make_commands(struct repeating *repeating)
 
 /* --- measures --- */
 
+/* What a measure is called (NULL: out of memory), and its unit; the rest of it is empty. */
+static struct repeated_measure measure_of(const struct stat_task *task, size_t number)
+{
+	static const char *const times[REPEATED_TIMES] = { "elapsed", "user", "sys" };
+	if (number < REPEATED_TIMES)
+		return (struct repeated_measure){ times[number], "s", RUN_TIME, NULL, NULL, NULL };
+	number -= REPEATED_TIMES;
+	if (number >= task->events->shown_count)
+		return (struct repeated_measure){
+			.name = task->metrics->list[number - task->events->shown_count].name,
+			.unit = "",
+			.kind = RUN_RATE,
+		};
+	const struct counts_event *event = &task->events->shown[number];
+	CLEANUP(buffer_release) struct buffer name = { 0 };
+	counts_event_append_name(event, &name);
+	return (struct repeated_measure){
+		.name = buffer_failed(&name) ? NULL
+					     : arena_copy_text(&task->events->list.arena,
+							       buffer_text(&name), name.size),
+		.unit = event->unit,
+		.kind = event->meaning == COUNTS_CLOCK ? RUN_TIME : RUN_COUNT,
+	};
+}
+
 static int make_measures(struct repeating *repeating)
 {
-	static const char *const names[TIMES] = { "elapsed", "user", "sys" };
 	const struct stat_task *task = repeating->task;
 	struct repeated *repeated = &repeating->repeated;
-	size_t events = task->events->shown_count, measures = TIMES + events, values;
+	size_t events = task->events->shown_count, values;
+	size_t measures = REPEATED_TIMES + events + task->metrics->count;
 	repeated->measures = calloc(measures, sizeof(*repeated->measures));
 	if (__builtin_mul_overflow(measures * repeated->commands, repeating->planned, &values) ||
 	    !repeated->measures)
@@ -139,21 +163,17 @@ static int make_measures(struct repeating *repeating)
 	if (!repeating->values || !repeating->enabled_ns || !repeating->running_ns)
 		return out_of_memory();
 	for (size_t m = 0; m < measures; m++) {
-		const struct counts_event *event =
-			m < TIMES ? NULL : &task->events->shown[m - TIMES];
-		bool time = !event || event->meaning == COUNTS_CLOCK;
-		repeated->measures[m] = (struct repeated_measure){
-			.name = event ? event->name : names[m],
-			.unit = event ? event->unit : "s",
-			.kind = time ? RUN_TIME : RUN_COUNT,
-			.values = repeating->values + m * repeating->planned * repeated->commands,
-			.summaries = calloc(repeated->commands, sizeof(struct run_summary)),
-			.comparisons = calloc(repeated->commands, sizeof(struct run_comparison)),
-		};
-		if (!repeated->measures[m].summaries || !repeated->measures[m].comparisons)
+		struct repeated_measure *measure = &repeated->measures[m];
+		*measure = measure_of(task, m);
+		measure->values = repeating->values + m * repeating->planned * repeated->commands;
+		measure->summaries = calloc(repeated->commands, sizeof(struct run_summary));
+		measure->comparisons = calloc(repeated->commands, sizeof(struct run_comparison));
+		if (!measure->name || !measure->summaries || !measure->comparisons)
 			return out_of_memory();
 	}
-	repeated->main = task->options->events.count ? TIMES : ELAPSED;
+	repeated->main = task->options->events.count	? REPEATED_TIMES
+			 : task->options->metrics.count ? REPEATED_TIMES + events
+							: REPEATED_ELAPSED;
 	return 0;
 }
 
@@ -161,14 +181,18 @@ static void keep(struct repeating *repeating, const struct stat_counting *counti
 		 const struct stat_times *times, size_t round, size_t command)
 {
 	const struct repeated *repeated = &repeating->repeated;
+	const struct counts_row *row = &counting->rows[0];
+	size_t events = repeating->task->events->shown_count;
 	size_t step = repeating->planned * repeated->commands;
 	double *value = repeating->values + round * repeated->commands + command;
-	value[ELAPSED * step] = times->elapsed_s;
-	value[USER * step] = times->user_s;
-	value[SYSTEM * step] = times->system_s;
-	for (size_t event = 0; event + TIMES < repeated->measure_count; event++) {
-		const struct counts_value *counted = &counting->rows[0].values[event];
-		value[(TIMES + event) * step] = counted->value;
+	value[REPEATED_ELAPSED * step] = times->elapsed_s;
+	value[REPEATED_USER * step] = times->user_s;
+	value[REPEATED_SYSTEM * step] = times->system_s;
+	for (size_t m = 0; m < repeating->task->metrics->count; m++)
+		value[(REPEATED_TIMES + events + m) * step] = row->metrics[m].value;
+	for (size_t event = 0; event < events; event++) {
+		const struct counts_value *counted = &row->values[event];
+		value[(REPEATED_TIMES + event) * step] = counted->value;
 		if (command == 0) {
 			repeating->enabled_ns[event] += counted->enabled_ns;
 			repeating->running_ns[event] += counted->running_ns;
@@ -248,32 +272,50 @@ static void tell_failures(const struct repeating *repeating)
 
 /* --- printing --- */
 
+/* The mean of the first command's runs; NAN without one. */
+static double mean_of(const struct repeated_measure *measure)
+{
+	const struct estimate *mean = &measure->summaries[0].mean;
+	return mean->kind == ESTIMATE_ABSENT ? NAN : mean->value;
+}
+
+static void set_mean(struct counts_value *value, const struct repeated_measure *measure)
+{
+	const struct estimate *mean = &measure->summaries[0].mean;
+	if (mean->kind == ESTIMATE_ABSENT)
+		return;
+	value->state = COUNTS_KNOWN;
+	value->value = mean->value;
+	value->low = mean->kind == ESTIMATE_INTERVAL ? mean->low : NAN;
+	value->high = mean->kind == ESTIMATE_INTERVAL ? mean->high : NAN;
+}
+
 /* Means as one run, for perf's figures beside events and for what limits it. */
 static int print_single(struct repeating *repeating, struct buffer *page)
 {
 	const struct stat_task *task = repeating->task;
 	const struct repeated *repeated = &repeating->repeated;
 	const struct repeated_measure *measures = repeated->measures;
-	size_t events = repeated->measure_count - TIMES;
+	size_t events = task->events->shown_count;
 	CLEANUP(free_pointer) struct counts_value *values = calloc(events + 1, sizeof(*values));
 	CLEANUP(free_pointer)
 	struct counts_value *metrics = calloc(task->metrics->count + 1, sizeof(*metrics));
 	if (!values || !metrics)
 		return out_of_memory();
 	for (size_t i = 0; i < events; i++) {
-		const struct estimate *mean = &measures[TIMES + i].summaries[0].mean;
 		values[i] = counts_value_absent(repeating->enabled_ns[i] ? COUNTS_NOT_COUNTED
 									 : COUNTS_NOT_SUPPORTED);
 		values[i].enabled_ns = repeating->enabled_ns[i] / repeated->rounds;
 		values[i].running_ns = repeating->running_ns[i] / repeated->rounds;
-		if (mean->kind == ESTIMATE_ABSENT)
-			continue;
-		values[i].state = COUNTS_KNOWN;
-		values[i].value = mean->value;
-		values[i].low = mean->kind == ESTIMATE_INTERVAL ? mean->low : NAN;
-		values[i].high = mean->kind == ESTIMATE_INTERVAL ? mean->high : NAN;
+		set_mean(&values[i], &measures[REPEATED_TIMES + i]);
 	}
-	stat_metrics_compute(task->metrics, values, metrics);
+	stat_metrics_compute(task->metrics, values, metrics); /* whether it can be counted */
+	for (size_t i = 0; i < task->metrics->count; i++) {
+		metrics[i] = counts_value_absent(metrics[i].state == COUNTS_NOT_SUPPORTED
+							 ? COUNTS_NOT_SUPPORTED
+							 : COUNTS_NOT_COUNTED);
+		set_mean(&metrics[i], &measures[REPEATED_TIMES + events + i]);
+	}
 	const struct counts_row row = { .values = values, .metrics = metrics };
 	struct counts counts = { .subject = repeating->subjects[0],
 				 .events = task->events->shown,
@@ -282,9 +324,9 @@ static int print_single(struct repeating *repeating, struct buffer *page)
 				 .metric_count = task->metrics->count,
 				 .rows = &row,
 				 .row_count = 1,
-				 .elapsed_s = measures[ELAPSED].summaries[0].mean.value,
-				 .user_s = measures[USER].summaries[0].mean.value,
-				 .system_s = measures[SYSTEM].summaries[0].mean.value };
+				 .elapsed_s = mean_of(&measures[REPEATED_ELAPSED]),
+				 .user_s = mean_of(&measures[REPEATED_USER]),
+				 .system_s = mean_of(&measures[REPEATED_SYSTEM]) };
 	const struct stat_times times = { counts.elapsed_s, counts.user_s, counts.system_s, NAN,
 					  NAN };
 	struct limiting_factor factor = stat_limit_of(&counts, &times, task->targets->cpus);

@@ -74,23 +74,30 @@ static int open_timer(uint64_t first_ns, uint64_t every_ns, int *fd)
 	return 1;
 }
 
-static int open_sources(struct running *running)
+/* Intervals, slices and the duration are of the time from now on. 0 or the exit status. */
+static int start_times(struct running *running)
 {
-	const struct stat_options *options = running->task->options;
+	const struct stat_task *task = running->task;
 	struct pollfd *sources = running->sources;
 	int status = 0;
-	sources[SIGNALS].fd = running->task->signals->fd;
-	sources[CONTROL].fd = running->task->control ? running->task->control->fd : -1;
-	if (running->task->interval_ns)
-		status = open_timer(running->task->interval_ns, running->task->interval_ns,
-				    &sources[INTERVAL].fd);
-	if (status == 0 && running->task->slices && running->task->targets->count <= SLICE_TARGETS)
+	if (task->interval_ns)
+		status = open_timer(task->interval_ns, task->interval_ns, &sources[INTERVAL].fd);
+	if (status == 0 && task->slices && task->targets->count <= SLICE_TARGETS)
 		status = open_timer(SLICE_NS, 0, &sources[SLICES].fd);
-	if (status == 0 && options->delay_ns)
-		status = open_timer(options->delay_ns, 0, &sources[DELAY].fd);
-	if (status == 0 && options->has_duration)
-		status = open_timer(options->duration_ns, 0, &sources[DURATION].fd);
+	if (status == 0 && task->options->has_duration)
+		status = open_timer(task->options->duration_ns, 0, &sources[DURATION].fd);
 	return status;
+}
+
+/* What is waited for; without a delay times start now. 0 or the exit status. */
+static int open_sources(struct running *running)
+{
+	const struct stat_task *task = running->task;
+	struct pollfd *sources = running->sources;
+	sources[SIGNALS].fd = task->signals->fd;
+	sources[CONTROL].fd = task->control ? task->control->fd : -1;
+	return task->options->delay_ns ? open_timer(task->options->delay_ns, 0, &sources[DELAY].fd)
+				       : start_times(running);
 }
 
 /* The command's standard input and output are empty for as long as it is started. */
@@ -272,8 +279,9 @@ static bool have_ended(const struct stat_targets *targets)
 		struct pollfd end = { fd, POLLIN, 0 };
 		if (fd >= 0 && poll(&end, 1, 0) == 0)
 			return false;
-		if (fd < 0 && errno != ESRCH && kill(targets->tasks[i], 0) == 0)
-			return false; /* a thread, and a kernel that does not know of such */
+		/* of a thread where the kernel does not know descriptors of such */
+		if (fd < 0 && errno != ESRCH && (kill(targets->tasks[i], 0) == 0 || errno == EPERM))
+			return false;
 	}
 	return targets->task_count > 0;
 }
@@ -305,6 +313,8 @@ static int handle(struct running *running)
 		empty_timer(sources[DELAY].fd);
 		status = stat_counting_enable(running->counting);
 		running->start_ns = running->last_ns = clock_monotonic_ns();
+		if (status == 0)
+			status = start_times(running);
 	}
 	if (status == 0 && sources[CONTROL].revents)
 		status = obey(running);

@@ -121,16 +121,20 @@ static const char *subject_of_tasks(struct stat_targets *targets)
 		       : arena_copy_text(&targets->arena, buffer_text(&text), text.size);
 }
 
-static double allowed_cpus(pid_t task)
+/* How many CPUs any of the tasks may run on; NAN where that is not known of one. */
+static double allowed_cpus(const pid_t *tasks, size_t task_count)
 {
 	size_t size = CPU_ALLOC_SIZE(CPU_SET_LIMIT);
-	cpu_set_t *set = CPU_ALLOC(CPU_SET_LIMIT);
-	double count = NAN;
-	if (set && sched_getaffinity(task, size, set) == 0)
-		count = CPU_COUNT_S(size, set);
-	if (set)
-		CPU_FREE(set);
-	return count;
+	CLEANUP(free_pointer) cpu_set_t *one = calloc(1, size);
+	CLEANUP(free_pointer) cpu_set_t *all = calloc(1, size);
+	if (!one || !all)
+		return NAN;
+	for (size_t i = 0; i < task_count; i++) {
+		if (sched_getaffinity(tasks[i], size, one) != 0)
+			return NAN;
+		CPU_OR_S(size, all, all, one);
+	}
+	return CPU_COUNT_S(size, all);
 }
 
 static int add_tasks(struct growing *growing, const struct machine_root *root,
@@ -153,7 +157,7 @@ static int add_tasks(struct growing *growing, const struct machine_root *root,
 		status = add_thread(growing, root, targets->tasks[i]);
 	if (status)
 		return status;
-	targets->cpus = allowed_cpus(targets->tasks[0]);
+	targets->cpus = allowed_cpus(targets->tasks, targets->task_count);
 	targets->subject = subject_of_tasks(targets);
 	return targets->subject ? 0 : out_of_memory();
 }
@@ -232,7 +236,7 @@ static int add_command(struct growing *growing, char *const *command)
 	for (size_t i = 0; command[i]; i++)
 		buffer_printf(&text, "%s%s", i ? " " : "", command[i]);
 	buffer_append_text(&text, "'");
-	targets->cpus = allowed_cpus(0);
+	targets->cpus = allowed_cpus(&(pid_t){ 0 }, 1); /* the command's are ours */
 	if (!buffer_failed(&text))
 		targets->subject = arena_copy_text(&targets->arena, buffer_text(&text), text.size);
 	return targets->subject ? add_target(growing, 0, -1, NULL) : out_of_memory();

@@ -32,11 +32,11 @@ static void add_ipc(const struct limiting_factor *factor, char text[LIMIT_TEXT_S
 		add(text, ", %.2f instructions per cycle", factor->instructions_per_cycle);
 }
 
-static const char *const slots_words[SLOTS_USES] = {
-	[SLOTS_RETIRING] = "useful work (retiring)",
-	[SLOTS_BAD_SPECULATION] = "work thrown away (bad speculation)",
-	[SLOTS_FRONTEND] = "fetching and decoding instructions (frontend bound)",
-	[SLOTS_BACKEND] = "waiting for data and execution units (backend bound)",
+static const char *const slots_words[TOPDOWN_LEVEL_1] = {
+	[TOPDOWN_RETIRING] = "useful work (retiring)",
+	[TOPDOWN_BAD_SPECULATION] = "work thrown away (bad speculation)",
+	[TOPDOWN_FRONTEND_BOUND] = "fetching and decoding instructions (frontend bound)",
+	[TOPDOWN_BACKEND_BOUND] = "waiting for data and execution units (backend bound)",
 };
 
 static void add_reason(const struct limiting_factor *factor, char text[LIMIT_TEXT_SIZE])

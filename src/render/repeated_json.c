@@ -2,6 +2,7 @@
 
 #include "base/json_stream.h"
 #include "render/json_parts.h"
+#include "render/repeated_figures.h"
 
 static void add_summary(struct json_stream *json, const struct repeated *repeated,
 			const struct repeated_measure *measure, size_t command)
@@ -10,7 +11,7 @@ static void add_summary(struct json_stream *json, const struct repeated *repeate
 	const struct run_trend *trend = &summary->trend;
 	json_stream_open(json, NULL, '{', JSON_LINES);
 	json_stream_text(json, "measure", measure->name);
-	json_stream_text(json, "unit", measure->unit);
+	json_stream_text(json, "unit", measure->unit[0] ? measure->unit : NULL);
 	json_add_estimate(json, "mean", summary->mean, 1);
 	json_stream_double(json, "deviation", summary->deviation);
 	json_stream_double(json, "median", summary->counted ? summary->median : NAN);
@@ -37,7 +38,7 @@ static void add_comparison(struct json_stream *json, const struct repeated *repe
 	const struct repeated_measure *measure = &repeated->measures[m];
 	const struct run_comparison *comparison = &measure->comparisons[command - 1];
 	char text[RUN_WORDS_BYTES];
-	run_verdict_text(comparison, measure->kind, text);
+	run_verdict_text(comparison, measure->kind, repeated_unit(measure), text);
 	json_stream_open(json, NULL, '{', JSON_LINES);
 	json_stream_u64(json, "command", command);
 	json_stream_u64(json, "with", 0);

@@ -8,13 +8,11 @@
 
 #include "base/cleanup.h"
 #include "base/csv_cell.h"
+#include "render/repeated_figures.h"
 #include "render/stat_figures.h"
 #include "render/stat_separated.h"
 #include "render/stat_text.h"
 #include "render/text_table.h"
-
-/* Measures of repeated runs before those of events: elapsed, user and sys. */
-#define TIMES 3
 
 /* Half of the mean's interval in percent of it; NAN: not known. */
 static double spread_percent(const struct run_summary *summary)
@@ -25,12 +23,35 @@ static double spread_percent(const struct run_summary *summary)
 	return 100 * (mean->high - mean->low) / 2 / fabs(mean->value);
 }
 
+/* Of all measures of the first command, malloc'ed; NULL: out of memory. */
+static double *spreads_of(const struct repeated *repeated)
+{
+	double *spreads = calloc(repeated->measure_count, sizeof(*spreads));
+	for (size_t i = 0; spreads && i < repeated->measure_count; i++)
+		spreads[i] = spread_percent(&repeated->measures[i].summaries[0]);
+	return spreads;
+}
+
 static void append_safe(struct buffer *out, const char *text)
 {
 	text_append_safe(out, text, strlen(text));
 }
 
 /* --- one command --- */
+
+/* ": from 1.178 to 1.895 ms, median 1.224" */
+static void add_range(const struct repeated_measure *measure, const struct run_summary *summary,
+		      struct buffer *out)
+{
+	char least[STAT_FIGURE_SIZE], most[STAT_FIGURE_SIZE], median[STAT_FIGURE_SIZE];
+	struct run_unit unit = repeated_unit(measure);
+	repeated_figure(measure, summary->least, least);
+	repeated_figure(measure, summary->most, most);
+	repeated_figure(measure, summary->median, median);
+	buffer_printf(out, ": from %s to %s%s", least, most, unit.name[0] ? " " : "");
+	append_safe(out, unit.name);
+	buffer_printf(out, ", median %s\n", median);
+}
 
 static void add_note(const struct repeated_measure *measure, size_t command, struct buffer *out)
 {
@@ -40,8 +61,7 @@ static void add_note(const struct repeated_measure *measure, size_t command, str
 		buffer_printf(out, " %zu of %zu runs stand out in ", summary->outliers,
 			      summary->counted);
 		append_safe(out, measure->name);
-		buffer_printf(out, ": from %.6g to %.6g, median %.6g %s\n", summary->least,
-			      summary->most, summary->median, measure->unit);
+		add_range(measure, summary, out);
 	}
 	if (run_summary_hangs_together(summary)) {
 		buffer_append_text(out, " runs hang together in ");
@@ -74,21 +94,16 @@ void repeated_text_print(const struct repeated *repeated, const struct counts *m
 			 const struct limiting_factor *factor, struct buffer *out)
 {
 	struct stat_text_runs runs = { .runs = repeated->rounds };
-	double spreads[TIMES];
-	for (size_t i = 0; i < TIMES; i++)
-		spreads[i] = spread_percent(&repeated->measures[i].summaries[0]);
-	CLEANUP(free_pointer)
-	double *of_events = calloc(repeated->measure_count, sizeof(*of_events));
-	if (!of_events) {
+	CLEANUP(free_pointer) double *spreads = spreads_of(repeated);
+	if (!spreads) {
 		out->failed = true;
 		return;
 	}
-	for (size_t i = TIMES; i < repeated->measure_count; i++)
-		of_events[i - TIMES] = spread_percent(&repeated->measures[i].summaries[0]);
-	runs.elapsed = spreads[0];
-	runs.user = spreads[1];
-	runs.system = spreads[2];
-	runs.events = of_events;
+	runs.elapsed = spreads[REPEATED_ELAPSED];
+	runs.user = spreads[REPEATED_USER];
+	runs.system = spreads[REPEATED_SYSTEM];
+	runs.events = spreads + REPEATED_TIMES;
+	runs.metrics = runs.events + means->event_count;
 	stat_text_print_runs(means, factor, &runs, out);
 	if (repeated->rounds > 1)
 		buffer_append_text(out, " +-: the 95 % interval of the mean of such runs\n\n");
@@ -111,28 +126,20 @@ static void add_mean(struct text_table *table, const struct repeated_measure *me
 		     size_t command)
 {
 	const struct run_summary *summary = &measure->summaries[command];
-	bool seconds = strcmp(measure->unit, "s") == 0, ns = strcmp(measure->unit, "ns") == 0;
-	double spread = spread_percent(summary), value = summary->mean.value;
+	double spread = spread_percent(summary);
+	/* a count's unit is in its name */
+	bool with_unit = strcmp(repeated_unit(measure).name, "ms") == 0;
 	char text[STAT_FIGURE_SIZE];
 	if (summary->mean.kind == ESTIMATE_ABSENT) {
 		text_table_add(table, TEXT_PLAIN, "-");
 		return;
 	}
-	if (seconds || ns)
-		snprintf(text, sizeof(text), "%.3f ms", value * (seconds ? 1e3 : 1e-6));
-	else
-		snprintf(text, sizeof(text), "%.*f", value == floor(value) ? 0 : 1, value);
+	repeated_figure(measure, summary->mean.value, text);
 	if (isfinite(spread))
-		text_table_add(table, TEXT_PLAIN, "%s +- %.2f %%", text, spread);
+		text_table_add(table, TEXT_PLAIN, "%s%s +- %.2f %%", text, with_unit ? " ms" : "",
+			       spread);
 	else
-		text_table_add(table, TEXT_PLAIN, "%s", text);
-}
-
-/* Whether its words end in numbers of the measure's unit: percents say so themselves. */
-static bool has_unit(const struct run_comparison *comparison)
-{
-	return comparison->scale == RUN_DIFFERENCE && comparison->verdict != RUN_TOO_FEW &&
-	       comparison->verdict != RUN_MAYBE && comparison->change.low < comparison->change.high;
+		text_table_add(table, TEXT_PLAIN, "%s%s", text, with_unit ? " ms" : "");
 }
 
 static void print_table(const struct repeated *repeated, size_t command, struct buffer *out)
@@ -156,10 +163,9 @@ static void print_table(const struct repeated *repeated, size_t command, struct 
 		text_table_add(&table, TEXT_PLAIN, "%s", measure->name);
 		add_mean(&table, measure, 0);
 		add_mean(&table, measure, command);
-		run_verdict_text(comparison, measure->kind, text);
-		text_table_add(&table, TEXT_PLAIN, "%s%s%s", text, has_unit(comparison) ? " " : "",
-			       has_unit(comparison) ? measure->unit : "");
-		run_detectable_text(comparison, text);
+		run_verdict_text(comparison, measure->kind, repeated_unit(measure), text);
+		text_table_add(&table, TEXT_PLAIN, "%s", text);
+		run_detectable_text(comparison, repeated_unit(measure), text);
 		text_table_add(&table, TEXT_DIM, "%s", text);
 	}
 	text_table_print(&table, TEXT_WITHOUT_COLOUR, out);
@@ -174,10 +180,12 @@ static void print_verdicts(const struct repeated *repeated, struct buffer *out)
 	char name[STAT_FIGURE_SIZE], text[RUN_WORDS_BYTES];
 	for (size_t c = 1; c < repeated->commands; c++) {
 		name_command(c, name);
-		run_verdict_text(&main->comparisons[c - 1], main->kind, text);
+		run_verdict_text(&main->comparisons[c - 1], main->kind, repeated_unit(main), text);
 		buffer_printf(out, "%s against A, ", name);
 		append_safe(out, main->name);
-		buffer_printf(out, ": %s\n", text);
+		buffer_append_text(out, ": ");
+		append_safe(out, text);
+		buffer_append_u8(out, '\n');
 	}
 	buffer_append_u8(out, '\n');
 }
@@ -217,14 +225,12 @@ void repeated_text_print_commands(const struct repeated *repeated, struct buffer
 void repeated_separated_print(const struct repeated *repeated, const struct counts *means,
 			      const char *separator, struct buffer *out)
 {
-	CLEANUP(free_pointer) double *spreads = calloc(repeated->measure_count, sizeof(*spreads));
+	CLEANUP(free_pointer) double *spreads = spreads_of(repeated);
 	if (!spreads) {
 		out->failed = true;
 		return;
 	}
-	for (size_t i = TIMES; i < repeated->measure_count; i++)
-		spreads[i - TIMES] = spread_percent(&repeated->measures[i].summaries[0]);
-	stat_separated_print(means, separator, false, spreads, out);
+	stat_separated_print(means, separator, false, spreads + REPEATED_TIMES, out);
 }
 
 static void append_number(struct buffer *out, double value, const char *separator)
@@ -261,7 +267,9 @@ void repeated_separated_print_commands(const struct repeated *repeated, const ch
 				      separator);
 			append_number(out, interval ? comparison->change.low : NAN, separator);
 			append_number(out, interval ? comparison->change.high : NAN, separator);
-			buffer_printf(out, "%s\n",
+			buffer_printf(out, "%s%s%s\n",
+				      comparison ? run_scale_word(comparison->scale) : "",
+				      separator,
 				      comparison ? run_verdict_word(comparison->verdict) : "");
 		}
 }

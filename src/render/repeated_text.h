@@ -10,8 +10,8 @@
 
 struct limiting_factor;
 
-/* One command. `means`: the events' means as counts; the measures of *repeated are elapsed, user
- * and sys, then these events. `factor` NULL: nothing is said about that. */
+/* One command. `means`: the events' and metrics' means as counts; the measures of *repeated are the
+ * times, then these events, then these metrics. `factor` NULL: nothing is said about that. */
 void repeated_text_print(const struct repeated *repeated, const struct counts *means,
 			 const struct limiting_factor *factor, struct buffer *out);
 /* Several. */
@@ -21,6 +21,6 @@ void repeated_text_print_commands(const struct repeated *repeated, struct buffer
 void repeated_separated_print(const struct repeated *repeated, const struct counts *means,
 			      const char *separator, struct buffer *out);
 /* A line for each command and measure: number of the command, mean, unit, measure, spread in
- * percent, ratio to the first command less 1, its ends, verdict. */
+ * percent, ratio to the first command less 1 or difference, its ends, which of both, verdict. */
 void repeated_separated_print_commands(const struct repeated *repeated, const char *separator,
 				       struct buffer *out);

@@ -7,7 +7,7 @@
 
 #include "base/count_of.h"
 
-#define EXACT_BELOW 0x1p53 /* from there on not each whole number is a double */
+#define MOST_DECIMALS 15
 
 static const char *const state_words[] = {
 	[COUNTS_NOT_COUNTED] = "<not counted>",
@@ -37,10 +37,8 @@ void stat_figure_value(const struct counts_event *event, const struct counts_val
 	}
 	if (clock)
 		snprintf(text, STAT_FIGURE_SIZE, "%.2f", value->value / 1e6);
-	else if (event->scale != 1 || !(fabs(value->value) < EXACT_BELOW))
-		snprintf(text, STAT_FIGURE_SIZE, "%.*f", event->scale != 1 ? 2 : 0, value->value);
 	else
-		snprintf(text, STAT_FIGURE_SIZE, "%.0f", value->value);
+		snprintf(text, STAT_FIGURE_SIZE, "%.*f", event->scale != 1 ? 2 : 0, value->value);
 	if (digits == STAT_GROUPED)
 		group_digits(text);
 }
@@ -84,12 +82,19 @@ void stat_figure_remark(const struct counts_remark *remark, char text[STAT_FIGUR
 	*words = remark->words;
 }
 
+void stat_figure_number(double value, char text[STAT_FIGURE_SIZE])
+{
+	double size = fabs(value);
+	int decimals = size >= 1000 ? 1 : 4;
+	if (size > 0 && size < 0.1)
+		decimals = (int)fmin(MOST_DECIMALS, 3 - floor(log10(size)));
+	snprintf(text, STAT_FIGURE_SIZE, "%.*f", decimals, value);
+}
+
 void stat_figure_metric(const struct counts_value *value, char text[STAT_FIGURE_SIZE])
 {
-	if (value->state != COUNTS_KNOWN)
-		snprintf(text, STAT_FIGURE_SIZE, "%s", state_words[value->state]);
-	else if (fabs(value->value) >= 1000)
-		snprintf(text, STAT_FIGURE_SIZE, "%.1f", value->value);
+	if (value->state == COUNTS_KNOWN)
+		stat_figure_number(value->value, text);
 	else
-		snprintf(text, STAT_FIGURE_SIZE, "%.4f", value->value);
+		snprintf(text, STAT_FIGURE_SIZE, "%s", state_words[value->state]);
 }

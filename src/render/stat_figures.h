@@ -16,5 +16,6 @@ void stat_figure_value(const struct counts_event *event, const struct counts_val
 /* "0.451" and "CPUs utilized", "83.104" and "K/sec"; both empty where there is none. */
 void stat_figure_remark(const struct counts_remark *remark, char text[STAT_FIGURE_SIZE],
 			const char **words);
-/* Of a metric: four digits and more. */
+/* Of a metric: four decimals, one from 1000 on, and four digits below 0.1. */
 void stat_figure_metric(const struct counts_value *value, char text[STAT_FIGURE_SIZE]);
+void stat_figure_number(double value, char text[STAT_FIGURE_SIZE]); /* the same of a number */

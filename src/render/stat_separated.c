@@ -2,10 +2,12 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/csv_cell.h"
+#include "machine/cpu.h"
 #include "render/stat_figures.h"
 #include "render/stat_topdown.h"
 
@@ -37,6 +39,24 @@ static void begin_line(struct lines *lines, const struct counts_row *row)
 		buffer_printf(lines->out, "%zu%s", row->cpus, lines->separator);
 }
 
+static void append_name(struct lines *lines, const struct counts_event *event)
+{
+	CLEANUP(buffer_release) struct buffer name = { 0 };
+	counts_event_append_name(event, &name);
+	append_text(lines, buffer_text(&name));
+	lines->out->failed |= buffer_failed(&name);
+}
+
+/* The field of means of several runs. */
+static void append_spread(struct lines *lines, size_t index)
+{
+	if (!lines->spreads)
+		return;
+	buffer_append_text(lines->out, lines->separator);
+	if (isfinite(lines->spreads[index]))
+		buffer_printf(lines->out, "%.2f%%", lines->spreads[index]);
+}
+
 static void print_event(struct lines *lines, const struct counts_row *row, size_t index)
 {
 	const struct counts_event *event = &lines->counts->events[index];
@@ -51,11 +71,8 @@ static void print_event(struct lines *lines, const struct counts_row *row, size_
 	buffer_printf(lines->out, "%s%s", figure, separator);
 	append_text(lines, unit);
 	buffer_append_text(lines->out, separator);
-	append_text(lines, event->name);
-	if (lines->spreads)
-		buffer_append_text(lines->out, separator);
-	if (lines->spreads && isfinite(lines->spreads[index]))
-		buffer_printf(lines->out, "%.2f%%", lines->spreads[index]);
+	append_name(lines, event);
+	append_spread(lines, index);
 	buffer_printf(lines->out, "%s%" PRIu64 "%s%.2f%s%s%s", separator, value->running_ns,
 		      separator, counts_running_percent(value), separator, beside, separator);
 	append_text(lines, words);
@@ -70,7 +87,8 @@ static void print_metric(struct lines *lines, const struct counts_row *row, size
 	begin_line(lines, row);
 	buffer_printf(lines->out, "%s%s%s", figure, separator, separator);
 	append_text(lines, lines->counts->metrics[index].name);
-	for (int i = lines->spreads ? 0 : 1; i < 5; i++)
+	append_spread(lines, lines->counts->event_count + index);
+	for (int i = 0; i < 4; i++)
 		buffer_append_text(lines->out, separator);
 	buffer_append_u8(lines->out, '\n');
 }
@@ -78,6 +96,8 @@ static void print_metric(struct lines *lines, const struct counts_row *row, size
 static void print_topdown(struct lines *lines, const struct counts_row *row, size_t type)
 {
 	const struct topdown *topdown = &row->topdown[type];
+	const char *core_type = lines->counts->core_types[type];
+	char name[CPU_TEXT_SIZE + STAT_TOPDOWN_NAME_SIZE];
 	for (unsigned category = 0; category < TOPDOWN_CATEGORIES; category++) {
 		const struct topdown_figure *figure = &topdown->figures[category];
 		if (!stat_topdown_is_shown(topdown, category))
@@ -87,11 +107,10 @@ static void print_topdown(struct lines *lines, const struct counts_row *row, siz
 			buffer_printf(lines->out, "%.2f", 100 * figure->value);
 		else
 			buffer_append_text(lines->out, "<not counted>");
-		buffer_printf(lines->out, "%s%%%s%s%s", lines->separator, lines->separator,
-			      lines->counts->core_types[type] ? lines->counts->core_types[type]
-							      : "",
-			      lines->counts->core_types[type] ? "/" : "");
-		append_text(lines, topdown_category_name(category));
+		buffer_printf(lines->out, "%s%%%s", lines->separator, lines->separator);
+		snprintf(name, sizeof(name), "%s%s%s", core_type ? core_type : "",
+			 core_type ? "/" : "", topdown_category_name(category));
+		append_text(lines, name);
 		buffer_printf(lines->out, "%s%s%.2f%s%s\n", lines->separator, lines->separator,
 			      100 * topdown->running_share, lines->separator, lines->separator);
 	}

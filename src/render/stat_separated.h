@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 
 /* `with_time`: an interval's lines begin with the time of its end. `spreads`: of means of several
- * runs, half of the interval in percent for each event, NAN where it is not known; else NULL. */
+ * runs, half of the interval in percent for each event, then each metric, NAN where it is not
+ * known; else NULL. */
 void stat_separated_print(const struct counts *counts, const char *separator, bool with_time,
 			  const double *spreads, struct buffer *out);

@@ -111,7 +111,8 @@ static void print_event(struct layout *layout, const struct counts_row *row, siz
 	if (layout->runs)
 		append_spread(layout->out, layout->runs->events[index]);
 	if (value->state == COUNTS_KNOWN && value->running_ns < value->enabled_ns) {
-		bool bounded = isfinite(value->high) && value->value > 0;
+		/* what runs differ by, which stands before it, has the error of this in it */
+		bool bounded = !layout->runs && isfinite(value->high) && value->value > 0;
 		buffer_printf(layout->out, "  (%.2f%%", counts_running_percent(value));
 		if (bounded)
 			buffer_printf(layout->out, ", +- %.2f%%",
@@ -134,8 +135,12 @@ static void print_metric(struct layout *layout, const struct counts_row *row, si
 	append_padded(layout->out, metric->name, NAME_WIDTH);
 	if (strcmp(metric->name, metric->expression) != 0) {
 		buffer_append_text(layout->out, " # ");
-		append_safe(layout->out, metric->expression);
+		append_padded(layout->out, metric->expression, REMARK_WIDTH + 1 + WORDS_WIDTH);
+	} else if (layout->runs) {
+		buffer_printf(layout->out, "   %*s", REMARK_WIDTH + 1 + WORDS_WIDTH, "");
 	}
+	if (layout->runs)
+		append_spread(layout->out, layout->runs->metrics[index]);
 	end_line(layout->out);
 }
 
@@ -231,8 +236,10 @@ void stat_text_print_runs(const struct counts *counts, const struct limiting_fac
 				   " (n%, +- m%): counted so much of the time and scaled to all of "
 				   "it; +- is the 95 % interval, by how its rate\n varied\n\n");
 	if (layout.scaled)
-		buffer_append_text(out, " (n%): counted so much of the time and scaled to all of "
-					"it; how far off that is, is not known\n\n");
+		buffer_printf(out,
+			      " (n%%): counted so much of the time and scaled to all of it; %s\n\n",
+			      runs ? "the interval of the runs has that error in it"
+				   : "how far off that is, is not known");
 }
 
 void stat_text_print(const struct counts *counts, const struct limiting_factor *factor,

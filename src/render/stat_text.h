@@ -17,7 +17,7 @@ void stat_text_print(const struct counts *counts, const struct limiting_factor *
 struct stat_text_runs {
 	size_t runs;
 	double elapsed, user, system;
-	const double *events; /* of the first row, one for each event */
+	const double *events, *metrics; /* of the first row, one for each */
 };
 void stat_text_print_runs(const struct counts *counts, const struct limiting_factor *factor,
 			  const struct stat_text_runs *runs, struct buffer *out);

@@ -16,3 +16,14 @@ echo "\$ csv"
 culprit stat -q -u -e page-faults --csv -r 6 --seed 5 --cmd true --cmd 'cat /dev/null; ls /' | awk -F , '/page/ { print $1, $3, $4, NF, $NF }'
 echo "\$ too few"
 culprit stat -q -n -r 3 --seed 5 --cmd true --cmd true | head -n 1
+echo "\$ as many rounds as bear a wild one"
+culprit stat -q -n --cmd true --cmd true | grep -o '^[0-9]* rounds'
+echo "\$ metrics are measures, too"
+culprit stat -q -u -r 6 --seed 5 -M '2*page-faults' --cmd true --cmd 'cat /dev/null; ls /' >said
+head -n 1 said | hide 'by [0-9]+.*' 'by N'
+grep -o '^[2]*[*]*page-faults' said
+culprit stat -q -u -r 2 --seed 5 -M faults-per-second --cmd true --cmd true | head -n 1
+culprit stat -q -u -r 6 --csv -e page-faults -M '2*page-faults' -o - true | awk -F , '{ print $3, NF, ($4 != "") }'
+culprit stat -q -u -r 2 --json -M faults-per-second -o - true | grep '"measure"'
+echo "\$ times of a command beside what is counted are not known"
+culprit stat -q -n -r 2 -p $$ -o - true | grep -c -e user -e sys || true

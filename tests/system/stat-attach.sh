@@ -72,3 +72,19 @@ stat=$!
 exec 3>&-
 wait $stat
 [ -s counted ] || fail "nothing was printed of a process that ended"
+# what several processes may use together, each on a CPU of its own
+if [ "$(nproc)" -ge 2 ] && command -v taskset >/dev/null; then
+	cpus=$(taskset -cp $$ | sed 's/.*: //; s/[-,]/ /g')
+	taskset -c "${cpus%% *}" sleep 60 &
+	first=$!
+	taskset -c "${cpus##* }" sleep 60 &
+	second=$!
+	trap 'kill $pid $first $second 2>/dev/null || true' EXIT
+	tries=0
+	until [ "$(cat /proc/$first/comm /proc/$second/comm | sort -u)" = sleep ] || [ $tries -gt 500 ]; do
+		sleep 0.02
+		tries=$((tries + 1))
+	done
+	culprit stat -q -n --json --duration 50ms -p $first,$second -o counted
+	expect_match "CPUs that both may use" "$(grep '"cpus":' counted | head -n 1)" ':2,$'
+fi

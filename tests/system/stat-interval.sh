@@ -32,6 +32,11 @@ assert abs(sum(line["elapsed_ns"] for line in lines) - lines[-1]["time_ns"]) < 1
 # a delay: the loader and the interpreter are over
 culprit stat -q -u -e page-faults -x , -D 10s -o delayed python3 steps.py
 expect_equal "page faults after the end" "$(cut -d , -f 1 delayed)" "<not counted>"
+# intervals and the duration begin when the delay is over
+culprit stat -q -u -e page-faults -x , -D 120 -I 50 --duration 220ms -o lines sleep 10
+expect_between "intervals after a delay" "$(wc -l <lines)" 1 5
+expect_equal "times rise" "$(cut -d , -f 1 lines | sort -n)" "$(cut -d , -f 1 lines)"
+[ "$(tail -n 1 lines | awk -F , '{ print ($1 >= 0.22) }')" = 1 ] || fail "counting ended before its time: $(cat lines)"
 # A signal: what was counted is printed, and the command gets it too
 culprit stat -q -u -e page-faults -x , -o interrupted sleep 100 &
 stat=$!

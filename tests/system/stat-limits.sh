@@ -15,13 +15,19 @@ while time.process_time() < end:
 END
 # others may have the CPU; it never waits, and is never the kernel's
 expect_match "limit of a program that computes" "$(kind python3 spin.py)" '^(cpu|nothing-clearly|crowded|off-cpu)$'
+# what culprit measures as a page fault's cost: small private memory, given back again
 cat >fault.py <<'END'
 import ctypes, mmap
-for turn in range(100):
-    pages = mmap.mmap(-1, 16 << 20)
+for turn in range(3000):
+    pages = mmap.mmap(-1, 512 << 10, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     pages.madvise(mmap.MADV_NOHUGEPAGE)
-    ctypes.memset(ctypes.addressof(ctypes.c_char.from_buffer(pages)), 1, 16 << 20)
+    ctypes.memset(ctypes.addressof(ctypes.c_char.from_buffer(pages)), 1, 512 << 10)
 END
+fault_share() {
+	python3 -c 'import json; print(json.load(open("said"))["limit"]["page_fault_share_low"])'
+}
 expect_match "limit of a program that faults" "$(kind python3 fault.py)" '^(page-faults|crowded|off-cpu)$'
+expect_between "its page faults' share of the kernel's time" "$(fault_share)" 0.5 3
 expect_match "limit of one that copies nothing to nowhere" "$(kind dd if=/dev/zero of=/dev/null bs=1 count=500000 2>/dev/null)" \
 	'^(kernel|nothing-clearly|cpu|crowded|off-cpu)$'
+expect_between "its page faults' share of the kernel's time" "$(fault_share)" 0 0.1

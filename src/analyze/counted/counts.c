@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/count_of.h"
 #include "machine/event.h"
 
@@ -72,6 +73,24 @@ struct counts_event counts_event_of(const struct event *event)
 		.scope = scope_of(event),
 		.scale = event->scale,
 	};
+}
+
+/* Letters behind the last colon, as machine/event.h has them; libpfm4's names have colons, too. */
+static size_t size_without_modifiers(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+	bool modifiers = colon && colon[1] && !colon[1 + strspn(colon + 1, "ukhGHIpPSDWeb")];
+	return modifiers ? (size_t)(colon - name) : strlen(name);
+}
+
+void counts_event_append_name(const struct counts_event *event, struct buffer *out)
+{
+	size_t size = size_without_modifiers(event->name);
+	if (!event->core_type || strchr(event->name, '/'))
+		buffer_append_text(out, event->name);
+	else
+		buffer_printf(out, "%s/%.*s/%s", event->core_type, (int)size, event->name,
+			      event->name[size] ? event->name + size + 1 : "");
 }
 
 struct counts_value counts_value_absent(enum counts_state state)

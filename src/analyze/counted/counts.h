@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buffer;
 struct event;
 struct topdown;
 
@@ -53,6 +54,9 @@ struct counts_event {
 };
 
 struct counts_event counts_event_of(const struct event *event);
+/* Appends a name that no other event of the list has: where there are several core types the one
+ * that counts is in it, as perf writes it: "cpu_core/cycles/u". */
+void counts_event_append_name(const struct counts_event *event, struct buffer *out);
 
 enum counts_state {
 	COUNTS_KNOWN,

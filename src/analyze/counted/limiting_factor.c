@@ -1,6 +1,7 @@
 #include "analyze/counted/limiting_factor.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 /* Below that, loading and linking a program is most of it (1 to 5 ms). */
 #define SHORTEST_S 0.01
@@ -81,14 +82,14 @@ static bool is_kernel_bound(const struct run_figures *figures, const struct limi
 static bool find_slots_use(const struct run_figures *figures, struct limiting_factor *factor)
 {
 	double most = -INFINITY, next = -INFINITY;
-	for (int i = 0; i < SLOTS_USES; i++) {
+	for (int i = 0; i < TOPDOWN_LEVEL_1; i++) {
 		double share = figures->slots[i];
 		if (!isfinite(share))
 			return false;
 		if (share > most) {
 			next = most;
 			most = share;
-			factor->slots_use = (enum slots_use)i;
+			factor->slots_use = (enum topdown_category)i;
 		} else if (share > next) {
 			next = share;
 		}

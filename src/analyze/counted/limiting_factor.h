@@ -4,10 +4,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
-/* Level 1 of TopDown, in the order of its figures. */
-enum slots_use { SLOTS_RETIRING, SLOTS_BAD_SPECULATION, SLOTS_FRONTEND, SLOTS_BACKEND, SLOTS_USES };
+#include "machine/topdown.h"
 
 /* NAN: not known. */
 struct run_figures {
@@ -20,7 +17,7 @@ struct run_figures {
 	double page_fault_s; /* what the cheapest kind of one costs here */
 	/* Times that it gave the CPU up to wait, and that it was taken away. */
 	double voluntary_switches, involuntary_switches;
-	double slots[SLOTS_USES]; /* shares; all NAN without TopDown */
+	double slots[TOPDOWN_LEVEL_1]; /* shares, by category; all NAN without TopDown */
 };
 
 enum limit {
@@ -41,9 +38,9 @@ enum limit {
 
 struct limiting_factor {
 	enum limit limit;
-	enum slots_use slots_use; /* of LIMIT_SLOTS */
-	double slots_share;	  /* the same */
-	double cpus_used, cpus;	  /* NAN: not known, as all of these */
+	enum topdown_category slots_use; /* of LIMIT_SLOTS */
+	double slots_share;		 /* the same */
+	double cpus_used, cpus;		 /* NAN: not known, as all of these */
 	double instructions_per_cycle;
 	double system_share;	    /* of the CPU time */
 	double page_faults_per_s;   /* of CPU time */

@@ -1,7 +1,7 @@
 /*
  * repeated - what runs of one or more commands say together: of each measure (elapsed time, CPU
- * times, events) a summary for each command, and how each further command compares with the first
- * (analyze/runs). Pure.
+ * times, events, metrics) a summary for each command, and how each further command compares with
+ * the first (analyze/runs). Pure.
  */
 #pragma once
 
@@ -14,9 +14,12 @@
 
 struct error;
 
+/* The first measures of all repeated runs: times of a run, in seconds. */
+enum { REPEATED_ELAPSED, REPEATED_USER, REPEATED_SYSTEM, REPEATED_TIMES };
+
 struct repeated_measure {
-	const char *name; /* "elapsed", "task-clock" */
-	const char *unit; /* of values: "s", "ns", "events" */
+	const char *name; /* "elapsed", "task-clock", "ipc" */
+	const char *unit; /* of values: "s", "ns", "events"; "" of a metric */
 	enum run_measure kind;
 	const double *values; /* of round r, command c: [r * commands + c]; NAN: not counted */
 	struct run_summary *summaries;	    /* one for each command; see repeated_summarise() */

@@ -55,7 +55,7 @@ static double shift_of(enum run_scale scale, double change)
 
 static double change_of(enum run_scale scale, double shift)
 {
-	return scale == RUN_RATIO ? expm1(shift) : shift;
+	return (scale == RUN_RATIO ? expm1(shift) : shift) + 0.0; /* of 0 and -0 either is 0 */
 }
 
 /* Student's t that the half of an interval of that level is so many standard errors long by. */

@@ -5,6 +5,7 @@
 #define MOST_DECIMALS 9
 #define MOST_PLAIN    1e15 /* beyond, numbers are written with an exponent */
 #define NUMBER_BYTES  32
+#define UNIT_BYTES    24
 #define ROUNDED	      1e-12 /* what quotients of equal values differ by; less is no width */
 
 /* Without a default each: the compiler tells of a value that has no word. */
@@ -67,14 +68,16 @@ static const char *less_word(enum run_measure measure)
 struct form {
 	double factor;
 	int decimals;
-	const char *unit;
+	char unit[UNIT_BYTES]; /* with the blank before it */
 };
 
-static struct form form_of(enum run_scale scale, double width, double value)
+static struct form form_of(enum run_scale scale, struct run_unit unit, double width, double value)
 {
-	struct form form = { 1, 0, "" };
+	struct form form = { .factor = unit.factor };
 	if (scale == RUN_RATIO)
-		form = (struct form){ 100, 0, " %" };
+		form = (struct form){ .factor = 100, .unit = " %" };
+	else if (unit.name[0])
+		snprintf(form.unit, sizeof(form.unit), " %s", unit.name);
 	double size = form.factor * (width > ROUNDED ? width : fabs(value));
 	if (size > 0)
 		form.decimals = (int)fmin(MOST_DECIMALS, fmax(0, 1 - floor(log10(size))));
@@ -96,11 +99,12 @@ static const char *number(char text[NUMBER_BYTES], const struct form *form, enum
 }
 
 static void write_found(const struct run_comparison *comparison, enum run_measure measure,
-			char text[RUN_WORDS_BYTES])
+			struct run_unit unit, char text[RUN_WORDS_BYTES])
 {
 	const struct estimate *change = &comparison->change;
 	bool more = change->low > 0;
-	struct form form = form_of(comparison->scale, change->high - change->low, change->value);
+	struct form form =
+		form_of(comparison->scale, unit, change->high - change->low, change->value);
 	double low = more ? change->low : -change->high, high = more ? change->high : -change->low;
 	char by[NUMBER_BYTES], from[NUMBER_BYTES], to[NUMBER_BYTES];
 	snprintf(text, RUN_WORDS_BYTES, "%s%s by %s%s (%s to %s)%s",
@@ -111,10 +115,11 @@ static void write_found(const struct run_comparison *comparison, enum run_measur
 		 comparison->verdict == RUN_MAYBE ? ", or one of many that are chance" : "");
 }
 
-static void write_not_found(const struct run_comparison *comparison, char text[RUN_WORDS_BYTES])
+static void write_not_found(const struct run_comparison *comparison, struct run_unit unit,
+			    char text[RUN_WORDS_BYTES])
 {
 	const struct estimate *change = &comparison->change;
-	struct form form = form_of(comparison->scale, change->high - change->low, 0);
+	struct form form = form_of(comparison->scale, unit, change->high - change->low, 0);
 	char from[NUMBER_BYTES], to[NUMBER_BYTES];
 	if (change->low >= 0 && change->high <= 0)
 		snprintf(text, RUN_WORDS_BYTES,
@@ -137,24 +142,25 @@ static void write_too_few(const struct run_comparison *comparison, char text[RUN
 }
 
 void run_verdict_text(const struct run_comparison *comparison, enum run_measure measure,
-		      char text[RUN_WORDS_BYTES])
+		      struct run_unit unit, char text[RUN_WORDS_BYTES])
 {
 	switch (comparison->verdict) {
 	case RUN_TOO_FEW:
 		write_too_few(comparison, text);
 		break;
 	case RUN_NOT_FOUND:
-		write_not_found(comparison, text);
+		write_not_found(comparison, unit, text);
 		break;
 	case RUN_MAYBE:
 	case RUN_LESS:
 	case RUN_MORE:
-		write_found(comparison, measure, text);
+		write_found(comparison, measure, unit, text);
 		break;
 	}
 }
 
-void run_detectable_text(const struct run_comparison *comparison, char text[RUN_WORDS_BYTES])
+void run_detectable_text(const struct run_comparison *comparison, struct run_unit unit,
+			 char text[RUN_WORDS_BYTES])
 {
 	text[0] = '\0';
 	if (comparison->change.kind != ESTIMATE_INTERVAL)
@@ -163,7 +169,7 @@ void run_detectable_text(const struct run_comparison *comparison, char text[RUN_
 		snprintf(text, RUN_WORDS_BYTES, "would find any difference");
 		return;
 	}
-	struct form form = form_of(comparison->scale, comparison->detectable, 0);
+	struct form form = form_of(comparison->scale, unit, comparison->detectable, 0);
 	char number_text[NUMBER_BYTES];
 	snprintf(text, RUN_WORDS_BYTES, "would find %s%s",
 		 number(number_text, &form, SIGN_NEGATIVE, comparison->detectable), form.unit);

@@ -165,7 +165,7 @@ static void the_largest_use_of_slots_is_named_when_it_is_clear(void **state)
 	const double clear[] = { 0.2, 0.05, 0.15, 0.6 };
 	memcpy(figures.slots, clear, sizeof(clear));
 	assert_limit(&figures, LIMIT_SLOTS);
-	assert_int_equal(limiting_factor_of(&figures).slots_use, SLOTS_BACKEND);
+	assert_int_equal(limiting_factor_of(&figures).slots_use, TOPDOWN_BACKEND_BOUND);
 	const double even[] = { 0.42, 0.05, 0.1, 0.43 };
 	memcpy(figures.slots, even, sizeof(even));
 	assert_limit(&figures, LIMIT_CPU);

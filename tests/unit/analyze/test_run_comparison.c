@@ -32,11 +32,13 @@ static struct run_comparison compare(const double *values, size_t rounds)
 	return comparison;
 }
 
+static const struct run_unit no_unit = { "", 1 };
+
 static void assert_says(const struct run_comparison *comparison, enum run_measure measure,
 			const char *wanted)
 {
 	char text[RUN_WORDS_BYTES];
-	run_verdict_text(comparison, measure, text);
+	run_verdict_text(comparison, measure, no_unit, text);
 	assert_string_equal(text, wanted);
 }
 
@@ -91,7 +93,7 @@ static void five_rounds_are_too_few(void **state)
 	assert_true(isnan(c.detectable) && isnan(run_power(&c, 1)));
 	assert_says(&c, RUN_TIME, "too few runs: 5 reach a level of 93.8 %, and 95 % takes 6");
 	char text[RUN_WORDS_BYTES];
-	run_detectable_text(&c, text);
+	run_detectable_text(&c, no_unit, text);
 	assert_string_equal(text, "");
 	assert_int_equal(compare(slower, 6).verdict, RUN_MORE);
 	c = compare(slower, 0);
@@ -147,6 +149,11 @@ static void counts_of_0_are_compared_by_their_difference(void **state)
 	assert_int_equal(c.verdict, RUN_MORE);
 	assert_near("change", c.change.value, 3.5, 0);
 	assert_says(&c, RUN_COUNT, "more by 3.5 (3.0 to 4.5)");
+	char text[RUN_WORDS_BYTES];
+	run_verdict_text(&c, RUN_COUNT, (struct run_unit){ "ms", 1e-3 }, text);
+	assert_string_equal(text, "more by 0.0035 ms (0.0030 to 0.0045)");
+	run_detectable_text(&c, (struct run_unit){ "ms", 1 }, text);
+	assert_string_equal(text, "would find 1.0 ms");
 	static const double none[12] = { 0 };
 	c = compare(none, 6);
 	assert_int_equal(c.verdict, RUN_NOT_FOUND);
@@ -171,14 +178,14 @@ static void what_does_not_vary_differs_or_does_not(void **state)
 	c = compare(values, 10);
 	assert_says(&c, RUN_COUNT, "more by 2.0 % (2.0 to 2.0)");
 	char text[RUN_WORDS_BYTES];
-	run_detectable_text(&c, text);
+	run_detectable_text(&c, no_unit, text);
 	assert_string_equal(text, "would find any difference");
 	for (size_t i = 0; i < 20; i++)
 		values[i] = 1000000;
 	c = compare(values, 10);
 	assert_int_equal(c.verdict, RUN_NOT_FOUND);
 	assert_says(&c, RUN_COUNT, "no difference found (the same in nearly every round)");
-	run_detectable_text(&c, text);
+	run_detectable_text(&c, no_unit, text);
 	assert_string_equal(text, "would find any difference");
 	assert_near("power", run_power(&c, 1e-9), 1, 0);
 	assert_near("of nothing", run_power(&c, 0), 0, 0);

@@ -127,6 +127,34 @@ static void fields_stand_in_perfs_order(void **state)
 	assert_has(&out, "1.003000000;S0-D0-C1;2;1234567;;page-faults;;9;100.00;");
 }
 
+static void fields_name_the_core_type_that_counts(void **state)
+{
+	(void)state;
+	static const struct {
+		struct counts_event event;
+		const char *name;
+	} cases[] = {
+		{ { "cycles", "cycles", "cpu_core", COUNTS_CYCLES, 0, 1 }, "cpu_core/cycles/" },
+		{ { "cycles:u", "cycles", "cpu_atom", COUNTS_CYCLES, 0, 1 }, "cpu_atom/cycles/u" },
+		{ { "A:B:C:k", "", "cpu_atom", COUNTS_OTHER, 0, 1 }, "cpu_atom/A:B:C/k" },
+		{ { "A:ANY", "", "cpu_atom", COUNTS_OTHER, 0, 1 }, "cpu_atom/A:ANY/" },
+		{ { "cpu_core/cycles/", "", "cpu_core", COUNTS_CYCLES, 0, 1 }, "cpu_core/cycles/" },
+		{ { "cycles:u", "cycles", NULL, COUNTS_CYCLES, 0, 1 }, "cycles:u" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CLEANUP(buffer_release) struct buffer name = { 0 }, out = { 0 };
+		counts_event_append_name(&cases[i].event, &name);
+		assert_string_equal(buffer_text(&name), cases[i].name);
+		struct story story;
+		tell(&story);
+		story.counts.events = &cases[i].event;
+		story.counts.event_count = 1;
+		stat_separated_print(&story.counts, ",", false, NULL, &out);
+		buffer_append_text(&name, ",9,100.00,");
+		assert_has(&out, buffer_text(&name));
+	}
+}
+
 static void what_is_not_known_is_null_in_json(void **state)
 {
 	(void)state;
@@ -211,7 +239,7 @@ static void every_limit_has_a_sentence(void **state)
 	char text[LIMIT_TEXT_SIZE];
 	for (int limit = LIMIT_NOT_KNOWN; limit <= LIMIT_NOTHING_CLEARLY; limit++) {
 		struct limiting_factor factor = { .limit = (enum limit)limit,
-						  .slots_use = SLOTS_BACKEND,
+						  .slots_use = TOPDOWN_BACKEND_BOUND,
 						  .slots_share = 0.5,
 						  .cpus_used = 1.5,
 						  .cpus = 8,
@@ -235,6 +263,7 @@ int main(void)
 		cmocka_unit_test(a_scaled_value_has_its_interval_beside_it_when_that_is_known),
 		cmocka_unit_test(names_cannot_steer_or_begin_lines),
 		cmocka_unit_test(fields_stand_in_perfs_order),
+		cmocka_unit_test(fields_name_the_core_type_that_counts),
 		cmocka_unit_test(what_is_not_known_is_null_in_json),
 		cmocka_unit_test(uses_of_slots_are_lines_with_what_is_to_be_known_of_them),
 		cmocka_unit_test(digits_are_grouped_by_threes),

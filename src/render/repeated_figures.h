@@ -1,0 +1,14 @@
+/*
+ * repeated_figures - values of a measure of repeated runs as people read them: times in
+ * milliseconds, counts as whole numbers, metrics with four decimals.
+ */
+#pragma once
+
+#include "analyze/counted/repeated.h"
+#include "render/stat_figures.h"
+
+/* In which unit they are written. */
+struct run_unit repeated_unit(const struct repeated_measure *measure);
+/* "1.224", without its unit. */
+void repeated_figure(const struct repeated_measure *measure, double value,
+		     char text[STAT_FIGURE_SIZE]);

@@ -37,7 +37,7 @@ static void add_comparison(struct json_stream *json, const struct repeated *repe
 	const struct repeated_measure *measure = &repeated->measures[m];
 	const struct run_comparison *comparison = &measure->comparisons[command - 1];
 	char text[RUN_WORDS_BYTES];
-	run_verdict_text(comparison, measure->kind, text);
+	run_verdict_text(comparison, measure->kind, measure->unit, text);
 	json_stream_open(json, NULL, '{', JSON_LINES);
 	json_stream_u64(json, "command", command);
 	json_stream_u64(json, "with", 0);

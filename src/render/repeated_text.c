@@ -147,12 +147,9 @@ static void print_table(const struct repeated *repeated, size_t command, struct 
 		text_table_add(&table, TEXT_PLAIN, "%s", measure->name);
 		add_mean(&table, measure, 0);
 		add_mean(&table, measure, command);
-		run_verdict_text(comparison, measure->kind, text);
-		/* percents say so themselves */
-		text_table_add(&table, TEXT_PLAIN, "%s%s%s", text,
-			       comparison->scale == RUN_DIFFERENCE ? " " : "",
-			       comparison->scale == RUN_DIFFERENCE ? measure->unit : "");
-		run_detectable_text(comparison, text);
+		run_verdict_text(comparison, measure->kind, measure->unit, text);
+		text_table_add(&table, TEXT_PLAIN, "%s", text);
+		run_detectable_text(comparison, measure->unit, text);
 		text_table_add(&table, TEXT_DIM, "%s", text);
 	}
 	text_table_print(&table, TEXT_WITHOUT_COLOUR, out);
@@ -167,7 +164,7 @@ static void print_verdicts(const struct repeated *repeated, struct buffer *out)
 	char name[STAT_FIGURE_SIZE], text[RUN_WORDS_BYTES];
 	for (size_t c = 1; c < repeated->commands; c++) {
 		name_command(c, name);
-		run_verdict_text(&main->comparisons[c - 1], main->kind, text);
+		run_verdict_text(&main->comparisons[c - 1], main->kind, main->unit, text);
 		buffer_printf(out, "%s against A, ", name);
 		append_safe(out, main->name);
 		buffer_printf(out, ": %s\n", text);

@@ -1,6 +1,7 @@
 #include "analyze/runs/run_words.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define MOST_DECIMALS 9
 #define MOST_PLAIN    1e15 /* beyond, numbers are written with an exponent */
@@ -63,18 +64,23 @@ static const char *less_word(enum run_measure measure)
 	return NULL;
 }
 
-/* How a number is written: in percent or as it is, with two digits of what it is sure to. */
+/* How a number is written: in percent, a time in ms, or as it is, with two digits of what it is
+ * sure to. */
 struct form {
 	double factor;
 	int decimals;
-	const char *unit;
+	const char *space, *unit;
 };
 
-static struct form form_of(enum run_scale scale, double width, double value)
+static struct form form_of(enum run_scale scale, const char *unit, double width, double value)
 {
-	struct form form = { 1, 0, "" };
+	struct form form = { 1, 0, *unit ? " " : "", unit };
 	if (scale == RUN_RATIO)
-		form = (struct form){ 100, 0, " %" };
+		form = (struct form){ 100, 0, " ", "%" };
+	else if (strcmp(unit, "s") == 0)
+		form = (struct form){ 1e3, 0, " ", "ms" };
+	else if (strcmp(unit, "ns") == 0)
+		form = (struct form){ 1e-6, 0, " ", "ms" };
 	double size = form.factor * (width > ROUNDED ? width : fabs(value));
 	if (size > 0)
 		form.decimals = (int)fmin(MOST_DECIMALS, fmax(0, 1 - floor(log10(size))));
@@ -87,6 +93,8 @@ static const char *number(char text[NUMBER_BYTES], const struct form *form, enum
 			  double value)
 {
 	double shown = form->factor * value;
+	if (fabs(shown) < 0.5 * pow(10, -form->decimals))
+		return "0";
 	const char *plus = sign == SIGN_BOTH && shown >= 0 ? "+" : "";
 	if (fabs(shown) < MOST_PLAIN)
 		snprintf(text, NUMBER_BYTES, "%s%.*f", plus, form->decimals, shown);
@@ -96,33 +104,35 @@ static const char *number(char text[NUMBER_BYTES], const struct form *form, enum
 }
 
 static void write_found(const struct run_comparison *comparison, enum run_measure measure,
-			char text[RUN_WORDS_BYTES])
+			const char *unit, char text[RUN_WORDS_BYTES])
 {
 	const struct estimate *change = &comparison->change;
 	bool more = change->low > 0;
-	struct form form = form_of(comparison->scale, change->high - change->low, change->value);
+	struct form form =
+		form_of(comparison->scale, unit, change->high - change->low, change->value);
 	double low = more ? change->low : -change->high, high = more ? change->high : -change->low;
 	char by[NUMBER_BYTES], from[NUMBER_BYTES], to[NUMBER_BYTES];
-	snprintf(text, RUN_WORDS_BYTES, "%s%s by %s%s (%s to %s)%s",
+	snprintf(text, RUN_WORDS_BYTES, "%s%s by %s%s%s (%s to %s)%s",
 		 comparison->verdict == RUN_MAYBE ? "perhaps " : "",
 		 more ? more_word(measure) : less_word(measure),
-		 number(by, &form, SIGN_NEGATIVE, fabs(change->value)), form.unit,
+		 number(by, &form, SIGN_NEGATIVE, fabs(change->value)), form.space, form.unit,
 		 number(from, &form, SIGN_NEGATIVE, low), number(to, &form, SIGN_NEGATIVE, high),
 		 comparison->verdict == RUN_MAYBE ? ", or one of many that are chance" : "");
 }
 
-static void write_not_found(const struct run_comparison *comparison, char text[RUN_WORDS_BYTES])
+static void write_not_found(const struct run_comparison *comparison, const char *unit,
+			    char text[RUN_WORDS_BYTES])
 {
 	const struct estimate *change = &comparison->change;
-	struct form form = form_of(comparison->scale, change->high - change->low, 0);
+	struct form form = form_of(comparison->scale, unit, change->high - change->low, 0);
 	char from[NUMBER_BYTES], to[NUMBER_BYTES];
 	if (change->low >= 0 && change->high <= 0)
 		snprintf(text, RUN_WORDS_BYTES,
 			 "no difference found (the same in nearly every round)");
 	else
-		snprintf(text, RUN_WORDS_BYTES, "no difference found (within %s to %s%s)",
+		snprintf(text, RUN_WORDS_BYTES, "no difference found (within %s to %s%s%s)",
 			 number(from, &form, SIGN_BOTH, change->low),
-			 number(to, &form, SIGN_BOTH, change->high), form.unit);
+			 number(to, &form, SIGN_BOTH, change->high), form.space, form.unit);
 }
 
 static void write_too_few(const struct run_comparison *comparison, char text[RUN_WORDS_BYTES])
@@ -137,24 +147,25 @@ static void write_too_few(const struct run_comparison *comparison, char text[RUN
 }
 
 void run_verdict_text(const struct run_comparison *comparison, enum run_measure measure,
-		      char text[RUN_WORDS_BYTES])
+		      const char *unit, char text[RUN_WORDS_BYTES])
 {
 	switch (comparison->verdict) {
 	case RUN_TOO_FEW:
 		write_too_few(comparison, text);
 		break;
 	case RUN_NOT_FOUND:
-		write_not_found(comparison, text);
+		write_not_found(comparison, unit, text);
 		break;
 	case RUN_MAYBE:
 	case RUN_LESS:
 	case RUN_MORE:
-		write_found(comparison, measure, text);
+		write_found(comparison, measure, unit, text);
 		break;
 	}
 }
 
-void run_detectable_text(const struct run_comparison *comparison, char text[RUN_WORDS_BYTES])
+void run_detectable_text(const struct run_comparison *comparison, const char *unit,
+			 char text[RUN_WORDS_BYTES])
 {
 	text[0] = '\0';
 	if (comparison->change.kind != ESTIMATE_INTERVAL)
@@ -163,8 +174,9 @@ void run_detectable_text(const struct run_comparison *comparison, char text[RUN_
 		snprintf(text, RUN_WORDS_BYTES, "would find any difference");
 		return;
 	}
-	struct form form = form_of(comparison->scale, comparison->detectable, 0);
+	struct form form = form_of(comparison->scale, unit, comparison->detectable, 0);
 	char number_text[NUMBER_BYTES];
-	snprintf(text, RUN_WORDS_BYTES, "would find %s%s",
-		 number(number_text, &form, SIGN_NEGATIVE, comparison->detectable), form.unit);
+	snprintf(text, RUN_WORDS_BYTES, "would find %s%s%s",
+		 number(number_text, &form, SIGN_NEGATIVE, comparison->detectable), form.space,
+		 form.unit);
 }

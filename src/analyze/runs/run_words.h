@@ -16,12 +16,13 @@ enum run_measure {
 	RUN_RATE,  /* higher, lower: quotients, as instructions per cycle */
 };
 
-/* Fills text[0..RUN_WORDS_BYTES). Percents of the first command, or differences in the event's
- * unit, with two digits of the interval's length. */
+/* Fills text[0..RUN_WORDS_BYTES). Percents of the first command, or differences in `unit`,
+ * that of the values, with two digits of the interval's length; those of "s" and "ns" in ms. */
 void run_verdict_text(const struct run_comparison *comparison, enum run_measure measure,
-		      char text[RUN_WORDS_BYTES]);
+		      const char *unit, char text[RUN_WORDS_BYTES]);
 /* "would find 0.9 %"; "" in too few rounds. */
-void run_detectable_text(const struct run_comparison *comparison, char text[RUN_WORDS_BYTES]);
+void run_detectable_text(const struct run_comparison *comparison, const char *unit,
+			 char text[RUN_WORDS_BYTES]);
 
 const char *run_verdict_word(enum run_verdict verdict); /* of JSON: "not_found" */
 const char *run_scale_word(enum run_scale scale);	/* of JSON: "ratio" */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "analyze/runs/run_comparison.h"
 #include "analyze/runs/run_words.h"
@@ -36,7 +37,7 @@ static void assert_says(const struct run_comparison *comparison, enum run_measur
 			const char *wanted)
 {
 	char text[RUN_WORDS_BYTES];
-	run_verdict_text(comparison, measure, text);
+	run_verdict_text(comparison, measure, "", text);
 	assert_string_equal(text, wanted);
 }
 
@@ -91,7 +92,7 @@ static void five_rounds_are_too_few(void **state)
 	assert_true(isnan(c.detectable) && isnan(run_power(&c, 1)));
 	assert_says(&c, RUN_TIME, "too few runs: 5 reach a level of 93.8 %, and 95 % takes 6");
 	char text[RUN_WORDS_BYTES];
-	run_detectable_text(&c, text);
+	run_detectable_text(&c, "", text);
 	assert_string_equal(text, "");
 	assert_int_equal(compare(slower, 6).verdict, RUN_MORE);
 	c = compare(slower, 0);
@@ -154,6 +155,33 @@ static void counts_of_0_are_compared_by_their_difference(void **state)
 	assert_near("change", c.change.value, 0, 0);
 }
 
+static void differences_have_their_unit_and_nothing_has_a_sign(void **state)
+{
+	(void)state;
+	static const double values[] = { 0, 3, 1, 4, 0, 5, 2, 6, 0, 3, 1, 5, 0, 4 };
+	struct run_comparison c = compare(values, 7);
+	char text[RUN_WORDS_BYTES];
+	run_verdict_text(&c, RUN_COUNT, "faults", text);
+	assert_string_equal(text, "more by 3.5 faults (3.0 to 4.5)");
+	run_detectable_text(&c, "faults", text);
+	assert_non_null(strstr(text, " faults"));
+	static const double same[12] = { 0 };
+	c = compare(same, 6);
+	run_verdict_text(&c, RUN_COUNT, "faults", text);
+	assert_string_equal(text, "no difference found (the same in nearly every round)");
+	static const double seconds[] = { 0.001, 0.003, 0, 0, 0.002, 0, 0, 0.002, 0, 0, 0, 0 };
+	c = compare(seconds, 6);
+	run_verdict_text(&c, RUN_TIME, "s", text);
+	assert_string_equal(text, "no difference found (within -2.0 to +2.0 ms)");
+	static const double rarely[] = { 0.001, 0, 0.002, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+	c = compare(rarely, 7);
+	run_verdict_text(&c, RUN_TIME, "s", text);
+	assert_string_equal(text, "no difference found (within -1.0 to 0 ms)");
+	c = compare(slower, 5);
+	run_verdict_text(&c, RUN_TIME, "s", text);
+	assert_string_equal(text, "too few runs: 5 reach a level of 93.8 %, and 95 % takes 6");
+}
+
 /* As instructions that the program decides: any difference is one. */
 static void what_does_not_vary_differs_or_does_not(void **state)
 {
@@ -171,14 +199,14 @@ static void what_does_not_vary_differs_or_does_not(void **state)
 	c = compare(values, 10);
 	assert_says(&c, RUN_COUNT, "more by 2.0 % (2.0 to 2.0)");
 	char text[RUN_WORDS_BYTES];
-	run_detectable_text(&c, text);
+	run_detectable_text(&c, "", text);
 	assert_string_equal(text, "would find any difference");
 	for (size_t i = 0; i < 20; i++)
 		values[i] = 1000000;
 	c = compare(values, 10);
 	assert_int_equal(c.verdict, RUN_NOT_FOUND);
 	assert_says(&c, RUN_COUNT, "no difference found (the same in nearly every round)");
-	run_detectable_text(&c, text);
+	run_detectable_text(&c, "", text);
 	assert_string_equal(text, "would find any difference");
 	assert_near("power", run_power(&c, 1e-9), 1, 0);
 	assert_near("of nothing", run_power(&c, 0), 0, 0);
@@ -281,6 +309,7 @@ int main(void)
 		cmocka_unit_test(one_wild_round_of_twelve_hides_nothing),
 		cmocka_unit_test(rounds_without_a_value_are_left_out),
 		cmocka_unit_test(counts_of_0_are_compared_by_their_difference),
+		cmocka_unit_test(differences_have_their_unit_and_nothing_has_a_sign),
 		cmocka_unit_test(what_does_not_vary_differs_or_does_not),
 		cmocka_unit_test(infinite_values_are_refused),
 		cmocka_unit_test(extreme_values_keep_their_ratio),

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +35,8 @@ static void append_safe(struct buffer *out, const char *text)
 static void add_note(const struct repeated_measure *measure, size_t command, struct buffer *out)
 {
 	const struct run_summary *summary = &measure->summaries[command];
-	if (summary->outliers) {
+	/* where more than half of the runs are the same, as with ticks, what is not has no scale */
+	if (summary->outliers && summary->median_deviation > 0) {
 		buffer_printf(out, " %zu of %zu runs stand out in ", summary->outliers,
 			      summary->counted);
 		append_safe(out, measure->name);

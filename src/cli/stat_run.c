@@ -153,16 +153,28 @@ static int release_command(struct running *running)
 	return command_exec_failure_status(ret);
 }
 
+/* The kernel lets us wait while a task executes a program, as long as its file system likes: what
+ * would end counting ends us there. */
+static int open_counters(struct running *running, enum stat_begin begin)
+{
+	const struct stat_task *task = running->task;
+	sigset_t blocked;
+	if (task->targets->task_count)
+		sigprocmask(SIG_SETMASK, &task->signals->before, &blocked);
+	int status = stat_counting_open(running->counting, task->events, task->targets,
+					task->metrics, begin, !task->options->no_inherit);
+	if (task->targets->task_count)
+		sigprocmask(SIG_SETMASK, &blocked, NULL);
+	return status;
+}
+
 /* Counts from now on, or from when the command is executed, a delay is over, or is told to. */
 static int begin(struct running *running)
 {
 	const struct stat_options *options = running->task->options;
 	bool later = options->start_disabled || options->delay_ns;
 	bool with_exec = is_counted(running) && !later;
-	int status =
-		stat_counting_open(running->counting, running->task->events, running->task->targets,
-				   running->task->metrics, with_exec ? STAT_WITH_EXEC : STAT_LATER,
-				   !options->no_inherit);
+	int status = open_counters(running, with_exec ? STAT_WITH_EXEC : STAT_LATER);
 	if (status == 0 && !with_exec && !later)
 		status = stat_counting_enable(running->counting);
 	running->start_ns = running->last_ns = clock_monotonic_ns();

@@ -22,9 +22,8 @@ static double busy_s(const struct counts *counts, const struct counts_row *row,
 			enabled_ns = row->values[i].enabled_ns;
 	if (isfinite(clock_ns))
 		return clock_ns / 1e9;
-	if (counts->event_count == 0)
-		return times->user_s + times->system_s;
-	return (double)enabled_ns / 1e9;
+	/* nothing was opened: that says nothing of what ran */
+	return enabled_ns ? (double)enabled_ns / 1e9 : times->user_s + times->system_s;
 }
 
 struct limiting_factor stat_limit_of(const struct counts *counts, const struct stat_times *times,
@@ -44,6 +43,7 @@ struct limiting_factor stat_limit_of(const struct counts *counts, const struct s
 		.page_fault_s = NAN,
 		.voluntary_switches = times->voluntary_switches,
 		.involuntary_switches = times->involuntary_switches,
+		.idle_share = times->idle_share,
 		.slots = { NAN, NAN, NAN, NAN },
 	};
 	/* with several core types no figure is of all of it */

@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "cli/message.h"
+#include "cli/progress.h"
+#include "cli/stat_idle.h"
 #include "cli/stat_limit.h"
 #include "render/repeated_json.h"
 #include "render/repeated_text.h"
@@ -30,6 +32,7 @@ struct repeated_command {
 	uint64_t failures; /* runs that ended with a status other than 0 */
 	int status;	   /* of the first of these */
 	bool others;	   /* ended with another one */
+	double voluntary_switches, involuntary_switches; /* of all runs; NAN: not known */
 };
 
 struct repeating {
@@ -39,7 +42,8 @@ struct repeating {
 	struct repeated repeated;
 	size_t planned;			   /* rounds */
 	double *values;			   /* [measure][round][command] */
-	uint64_t *enabled_ns, *running_ns; /* of all runs of the first command, by event */
+	uint64_t *enabled_ns, *running_ns; /* of all runs, [command][event] */
+	double idle_share;		   /* of the CPUs, while all was run; NAN: not known */
 	bool interrupted;
 };
 
@@ -134,8 +138,9 @@ static int make_measures(struct repeating *repeating)
 		return out_of_memory();
 	repeated->measure_count = measures;
 	repeating->values = calloc(values, sizeof(*repeating->values));
-	repeating->enabled_ns = calloc(events + 1, sizeof(*repeating->enabled_ns));
-	repeating->running_ns = calloc(events + 1, sizeof(*repeating->running_ns));
+	size_t times = events * repeated->commands + 1;
+	repeating->enabled_ns = calloc(times, sizeof(*repeating->enabled_ns));
+	repeating->running_ns = calloc(times, sizeof(*repeating->running_ns));
 	if (!repeating->values || !repeating->enabled_ns || !repeating->running_ns)
 		return out_of_memory();
 	for (size_t m = 0; m < measures; m++) {
@@ -169,11 +174,12 @@ static void keep(struct repeating *repeating, const struct stat_counting *counti
 	for (size_t event = 0; event + TIMES < repeated->measure_count; event++) {
 		const struct counts_value *counted = &counting->rows[0].values[event];
 		value[(TIMES + event) * step] = counted->value;
-		if (command == 0) {
-			repeating->enabled_ns[event] += counted->enabled_ns;
-			repeating->running_ns[event] += counted->running_ns;
-		}
+		size_t at = command * (repeated->measure_count - TIMES) + event;
+		repeating->enabled_ns[at] += counted->enabled_ns;
+		repeating->running_ns[at] += counted->running_ns;
 	}
+	repeating->commands[command].voluntary_switches += times->voluntary_switches;
+	repeating->commands[command].involuntary_switches += times->involuntary_switches;
 }
 
 /* --- running --- */
@@ -211,6 +217,21 @@ static int run_one(struct repeating *repeating, ssize_t round, size_t c)
 	return status;
 }
 
+/* Rounds take about as long as those before. Commands whose output is shown write there
+ * themselves. */
+static void show_progress(const struct repeating *repeating, ssize_t round, uint64_t began_ns)
+{
+	const struct repeated *repeated = &repeating->repeated;
+	const struct stat_options *options = repeating->task->options;
+	ssize_t done = round + (ssize_t)repeated->warmup;
+	double passed_s = (double)(clock_monotonic_ns() - began_ns) / 1e9;
+	if (options->commands.count && !options->show_output)
+		progress_show_rounds(round < 0 ? 0 : (size_t)round + 1, repeating->planned,
+				     done ? passed_s / (double)done *
+						     ((double)repeating->planned - (double)round)
+					  : NAN);
+}
+
 static int run_all(struct repeating *repeating)
 {
 	struct repeated *repeated = &repeating->repeated;
@@ -218,9 +239,13 @@ static int run_all(struct repeating *repeating)
 	CLEANUP(free_pointer) size_t *order = calloc(repeated->commands, sizeof(*order));
 	if (!order)
 		return out_of_memory();
+	CLEANUP(stat_idle_release) struct stat_idle idle = { 0 };
+	stat_idle_begin(&idle, 0);
+	uint64_t began_ns = clock_monotonic_ns();
 	int status = 0;
 	for (ssize_t round = -(ssize_t)repeated->warmup;
 	     status == 0 && round < (ssize_t)repeating->planned; round++) {
+		show_progress(repeating, round, began_ns);
 		run_order_draw(&random, repeated->commands, order);
 		for (size_t i = 0; status == 0 && !repeating->interrupted && i < repeated->commands;
 		     i++)
@@ -230,6 +255,8 @@ static int run_all(struct repeating *repeating)
 		if (round >= 0)
 			repeated->rounds++;
 	}
+	repeating->idle_share = stat_idle_share(&idle);
+	progress_clear();
 	return status;
 }
 
@@ -248,51 +275,117 @@ static void tell_failures(const struct repeating *repeating)
 
 /* --- printing --- */
 
-/* Means as one run, for perf's figures beside events and for what limits it. */
+/* Means of one command as one run, for perf's figures beside events and for what limits it. */
+struct means {
+	struct counts_value *values, *metrics;
+	struct counts_row row;
+	struct counts counts;
+	struct limiting_factor factor;
+};
+
+static void release_means(struct means *means)
+{
+	free(means->values);
+	free(means->metrics);
+}
+
+static const struct stat_targets *targets_of(const struct repeating *repeating, size_t c)
+{
+	return repeating->commands[c].argv ? &repeating->commands[c].targets
+					   : repeating->task->targets;
+}
+
+static struct counts_value mean_value(const struct repeating *repeating, size_t c, size_t event)
+{
+	const struct repeated *repeated = &repeating->repeated;
+	const struct repeated_measure *measure = &repeated->measures[TIMES + event];
+	const struct estimate *mean = &measure->summaries[c].mean;
+	size_t at = c * (repeated->measure_count - TIMES) + event;
+	struct counts_value value = counts_value_absent(
+		repeating->enabled_ns[at] ? COUNTS_NOT_COUNTED : COUNTS_NOT_SUPPORTED);
+	value.enabled_ns = repeating->enabled_ns[at] / repeated->rounds;
+	value.running_ns = repeating->running_ns[at] / repeated->rounds;
+	if (mean->kind == ESTIMATE_ABSENT)
+		return value;
+	value.state = COUNTS_KNOWN;
+	value.value = mean->value;
+	value.low = mean->kind == ESTIMATE_INTERVAL ? mean->low : NAN;
+	value.high = mean->kind == ESTIMATE_INTERVAL ? mean->high : NAN;
+	return value;
+}
+
+static double mean_time(const struct repeated *repeated, size_t c, size_t measure)
+{
+	const struct estimate *mean = &repeated->measures[measure].summaries[c].mean;
+	return mean->kind == ESTIMATE_ABSENT ? NAN : mean->value;
+}
+
+static int make_means(const struct repeating *repeating, size_t c, struct means *means)
+{
+	const struct stat_task *task = repeating->task;
+	const struct repeated *repeated = &repeating->repeated;
+	const struct repeated_command *command = &repeating->commands[c];
+	size_t events = repeated->measure_count - TIMES;
+	means->values = calloc(events + 1, sizeof(*means->values));
+	means->metrics = calloc(task->metrics->count + 1, sizeof(*means->metrics));
+	if (!means->values || !means->metrics)
+		return out_of_memory();
+	for (size_t i = 0; i < events; i++)
+		means->values[i] = mean_value(repeating, c, i);
+	stat_metrics_compute(task->metrics, means->values, means->metrics);
+	means->row = (struct counts_row){ .values = means->values, .metrics = means->metrics };
+	means->counts = (struct counts){ .subject = repeating->subjects[c],
+					 .events = task->events->shown,
+					 .event_count = events,
+					 .metrics = task->metrics->list,
+					 .metric_count = task->metrics->count,
+					 .rows = &means->row,
+					 .row_count = 1,
+					 .elapsed_s = mean_time(repeated, c, ELAPSED),
+					 .user_s = mean_time(repeated, c, USER),
+					 .system_s = mean_time(repeated, c, SYSTEM) };
+	double rounds = (double)repeated->rounds;
+	const struct stat_times times = { means->counts.elapsed_s,
+					  means->counts.user_s,
+					  means->counts.system_s,
+					  command->voluntary_switches / rounds,
+					  command->involuntary_switches / rounds,
+					  repeating->idle_share };
+	means->factor = stat_limit_of(&means->counts, &times, targets_of(repeating, c)->cpus);
+	return 0;
+}
+
 static int print_single(struct repeating *repeating, struct buffer *page)
 {
 	const struct stat_task *task = repeating->task;
 	const struct repeated *repeated = &repeating->repeated;
-	const struct repeated_measure *measures = repeated->measures;
-	size_t events = repeated->measure_count - TIMES;
-	CLEANUP(free_pointer) struct counts_value *values = calloc(events + 1, sizeof(*values));
-	CLEANUP(free_pointer)
-	struct counts_value *metrics = calloc(task->metrics->count + 1, sizeof(*metrics));
-	if (!values || !metrics)
-		return out_of_memory();
-	for (size_t i = 0; i < events; i++) {
-		const struct estimate *mean = &measures[TIMES + i].summaries[0].mean;
-		values[i] = counts_value_absent(repeating->enabled_ns[i] ? COUNTS_NOT_COUNTED
-									 : COUNTS_NOT_SUPPORTED);
-		values[i].enabled_ns = repeating->enabled_ns[i] / repeated->rounds;
-		values[i].running_ns = repeating->running_ns[i] / repeated->rounds;
-		if (mean->kind == ESTIMATE_ABSENT)
-			continue;
-		values[i].state = COUNTS_KNOWN;
-		values[i].value = mean->value;
-		values[i].low = mean->kind == ESTIMATE_INTERVAL ? mean->low : NAN;
-		values[i].high = mean->kind == ESTIMATE_INTERVAL ? mean->high : NAN;
-	}
-	stat_metrics_compute(task->metrics, values, metrics);
-	const struct counts_row row = { .values = values, .metrics = metrics };
-	struct counts counts = { .subject = repeating->subjects[0],
-				 .events = task->events->shown,
-				 .event_count = events,
-				 .metrics = task->metrics->list,
-				 .metric_count = task->metrics->count,
-				 .rows = &row,
-				 .row_count = 1,
-				 .elapsed_s = measures[ELAPSED].summaries[0].mean.value,
-				 .user_s = measures[USER].summaries[0].mean.value,
-				 .system_s = measures[SYSTEM].summaries[0].mean.value };
-	const struct stat_times times = { counts.elapsed_s, counts.user_s, counts.system_s, NAN,
-					  NAN };
-	struct limiting_factor factor = stat_limit_of(&counts, &times, task->targets->cpus);
+	CLEANUP(release_means) struct means means = { 0 };
+	int status = make_means(repeating, 0, &means);
+	if (status)
+		return status;
 	if (task->options->format == STAT_SEPARATED)
-		repeated_separated_print(repeated, &counts, task->options->separator, page);
+		repeated_separated_print(repeated, &means.counts, task->options->separator, page);
 	else
-		repeated_text_print(repeated, &counts, task->targets->system_wide ? NULL : &factor,
-				    page);
+		repeated_text_print(repeated, &means.counts,
+				    task->targets->system_wide ? NULL : &means.factor, page);
+	return 0;
+}
+
+static int print_commands(struct repeating *repeating, struct buffer *page)
+{
+	const struct repeated *repeated = &repeating->repeated;
+	CLEANUP(free_pointer)
+	struct limiting_factor *factors = calloc(repeated->commands, sizeof(*factors));
+	if (!factors)
+		return out_of_memory();
+	for (size_t c = 0; c < repeated->commands; c++) {
+		CLEANUP(release_means) struct means means = { 0 };
+		int status = make_means(repeating, c, &means);
+		if (status)
+			return status;
+		factors[c] = means.factor;
+	}
+	repeated_text_print_commands(repeated, factors, page);
 	return 0;
 }
 
@@ -308,7 +401,7 @@ static int print(struct repeating *repeating, struct stat_output *output)
 	else if (output->options->format == STAT_SEPARATED)
 		repeated_separated_print_commands(repeated, output->options->separator, &page);
 	else
-		repeated_text_print_commands(repeated, &page);
+		status = print_commands(repeating, &page);
 	return status ? status : stat_output_write(output, &page);
 }
 

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "cli/message.h"
 #include "cli/stat_control.h"
+#include "cli/stat_idle.h"
 #include "daemon/command.h"
 
 /* How long a slice is while events take turns, each for some ms (perf_event_mux_interval_ms):
@@ -24,7 +25,9 @@
 #define SLICE_NS	UINT64_C(20000000)
 #define SLICE_SELDOM_NS UINT64_C(1000000000)
 #define SLICE_TARGETS	16 /* with more of them reading would take too much */
-#define LOOK_MS		50 /* how often it is looked whether what is watched still runs */
+/* Times that a command gives up its CPU for us: held before its exec, and when it is gone. */
+#define OUR_SWITCHES 2
+#define LOOK_MS	     50 /* how often it is looked whether what is watched still runs */
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
 #endif
@@ -37,6 +40,7 @@ struct running {
 	struct stat_result *result;
 	struct command command;
 	struct pollfd sources[SOURCES];
+	struct stat_idle idle;
 	uint64_t start_ns, last_ns;
 	bool passed_on; /* a signal, to the command */
 	bool end;
@@ -177,6 +181,8 @@ static int begin(struct running *running)
 	int status = open_counters(running, with_exec ? STAT_WITH_EXEC : STAT_LATER);
 	if (status == 0 && !with_exec && !later)
 		status = stat_counting_enable(running->counting);
+	const struct stat_targets *targets = running->task->targets;
+	stat_idle_begin(&running->idle, targets->task_count ? targets->tasks[0] : 0);
 	running->start_ns = running->last_ns = clock_monotonic_ns();
 	if (status == 0)
 		status = release_command(running);
@@ -341,13 +347,15 @@ static void note_times(struct running *running, uint64_t end_ns)
 	const struct command *command = &running->command;
 	struct stat_times *times = &running->result->times;
 	times->elapsed_s = seconds(running->start_ns, end_ns);
+	times->idle_share = stat_idle_share(&running->idle);
 	/* a command beside what is counted only says how long */
 	if (!command->times_known || !is_counted(running))
 		return;
 	times->user_s = (double)command->user_ns / 1e9;
 	times->system_s = (double)command->system_ns / 1e9;
 	if (command->switches_known) {
-		times->voluntary_switches = (double)command->voluntary_switches;
+		times->voluntary_switches =
+			fmax(0, (double)command->voluntary_switches - OUR_SWITCHES);
 		times->involuntary_switches = (double)command->involuntary_switches;
 	}
 }
@@ -375,7 +383,7 @@ int stat_run(const struct stat_task *task, struct stat_counting *counting,
 	for (size_t i = 0; i < SOURCES; i++)
 		running.sources[i] = (struct pollfd){ -1, POLLIN, 0 };
 	*counting = (struct stat_counting){ 0 };
-	*result = (struct stat_result){ .times = { NAN, NAN, NAN, NAN, NAN } };
+	*result = (struct stat_result){ .times = { NAN, NAN, NAN, NAN, NAN, NAN } };
 	int status = start_command(&running);
 	if (status == 0)
 		status = begin_with_descriptors(&running);
@@ -389,6 +397,7 @@ int stat_run(const struct stat_task *task, struct stat_counting *counting,
 	note_times(&running, end_ns);
 	if (status == 0 && running.command.ended)
 		result->status = command_exit_status(&running.command);
+	stat_idle_release(&running.idle);
 	close_fd(&running.sources[INTERVAL].fd);
 	close_fd(&running.sources[DELAY].fd);
 	close_fd(&running.sources[SLICES].fd);

@@ -7,6 +7,7 @@
 
 #include "base/count_of.h"
 
+#define MEAN_BELOW  100
 #define EXACT_BELOW 0x1p53 /* from there on not each whole number is a double */
 
 static const char *const state_words[] = {
@@ -39,8 +40,11 @@ void stat_figure_value(const struct counts_event *event, const struct counts_val
 		snprintf(text, STAT_FIGURE_SIZE, "%.2f", value->value / 1e6);
 	else if (event->scale != 1 || !(fabs(value->value) < EXACT_BELOW))
 		snprintf(text, STAT_FIGURE_SIZE, "%.*f", event->scale != 1 ? 2 : 0, value->value);
-	else
-		snprintf(text, STAT_FIGURE_SIZE, "%.0f", value->value);
+	else /* a mean of few is not whole */
+		snprintf(text, STAT_FIGURE_SIZE, "%.*f",
+			 fabs(value->value) < MEAN_BELOW && value->value != floor(value->value) ? 2
+												: 0,
+			 value->value);
 	if (digits == STAT_GROUPED)
 		group_digits(text);
 }
@@ -90,6 +94,8 @@ void stat_figure_metric(const struct counts_value *value, char text[STAT_FIGURE_
 		snprintf(text, STAT_FIGURE_SIZE, "%s", state_words[value->state]);
 	else if (fabs(value->value) >= 1000)
 		snprintf(text, STAT_FIGURE_SIZE, "%.1f", value->value);
+	else if (value->value != 0 && fabs(value->value) < 0.1)
+		snprintf(text, STAT_FIGURE_SIZE, "%.4g", value->value);
 	else
 		snprintf(text, STAT_FIGURE_SIZE, "%.4f", value->value);
 }

@@ -6,7 +6,8 @@ kind() {
 	culprit stat -q --json -e task-clock,page-faults -o said -- "$@"
 	python3 -c 'import json; print(json.load(open("said"))["limit"]["kind"])'
 }
-expect_equal "limit of sleep" "$(kind sleep 0.3)" waiting
+# long enough that no rival can have kept it from a CPU
+expect_equal "limit of sleep" "$(kind sleep 0.7)" waiting
 cat >spin.py <<'END'
 import time
 end = time.process_time() + 0.3

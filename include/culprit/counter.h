@@ -138,9 +138,11 @@ CULPRIT_API int culprit_counters_values(struct culprit_counters *counters,
 					struct culprit_value *values, size_t count);
 
 struct culprit_event {
-	const char *name;    /* as written */
-	const char *counted; /* what is counted for it: the name, or "task-clock"; NULL: nothing */
-	const char *unit;    /* "cycles", "ns", "events", ... */
+	const char *name; /* as written */
+	/* What is counted for it: the name, "task-clock", or the name with ":u" where the kernel
+	   may not be counted; NULL: nothing. */
+	const char *counted;
+	const char *unit;      /* "cycles", "ns", "events", ... */
 	const char *core_type; /* "cpu_core" on machines with several core types; else NULL */
 	const char *why;       /* it is not counted, or something else is; NULL: it is counted */
 	unsigned group;	       /* events of one group are counted at the same times */

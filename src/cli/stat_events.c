@@ -54,20 +54,12 @@ static int parse_asked(struct stat_events *events, const struct stat_options *op
 				       &events->list, err);
 }
 
-bool stat_event_is_switch(const struct event *event)
-{
-	return event->kind == EVENT_SOFTWARE &&
-	       (event->attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
-		event->attr.config == PERF_COUNT_SW_CPU_MIGRATIONS ||
-		event->attr.config == PERF_COUNT_SW_CGROUP_SWITCHES);
-}
-
 /* --user and --kernel, of events that have no such modifier. Time passes and tasks are switched on
  * neither side. */
 static void limit_scope(struct event *event, const struct stat_options *options)
 {
 	struct perf_event_attr *attr = &event->attr;
-	if (event->clock || stat_event_is_switch(event) || event->uncore || attr->exclude_user ||
+	if (event->clock || event_is_kernel_only(attr) || event->uncore || attr->exclude_user ||
 	    attr->exclude_kernel)
 		return;
 	if (options->user_only)

@@ -179,6 +179,12 @@ static int begin(struct running *running)
 	bool later = options->start_disabled || options->delay_ns;
 	bool with_exec = is_counted(running) && !later;
 	int status = open_counters(running, with_exec ? STAT_WITH_EXEC : STAT_LATER);
+	/* a command's times are worth something without its counts */
+	if (status == 0 && !is_counted(running) && stat_counting_is_hopeless(running->counting)) {
+		stat_counting_explain(running->counting);
+		message_error("none of the events can be counted");
+		status = 1;
+	}
 	if (status == 0 && !with_exec && !later)
 		status = stat_counting_enable(running->counting);
 	const struct stat_targets *targets = running->task->targets;

@@ -74,9 +74,10 @@ static void settle_attr(const struct count_set *set, const struct pmu_list *pmus
 	struct perf_event_attr *attr = &set->attrs[event];
 	const struct count_target *target = &set->targets[0];
 	const struct event *asked = &set->events->events[event];
-	if (options->user_only && !attr->exclude_user)
+	bool divided = !event_is_kernel_only(attr);
+	if (options->user_only && !attr->exclude_user && divided)
 		attr->exclude_kernel = attr->exclude_hv = 1;
-	if (!attr->exclude_kernel && !attr->exclude_user &&
+	if (!attr->exclude_kernel && !attr->exclude_user && divided &&
 	    refused_for_rights(try_open(set, attr, target))) {
 		struct perf_event_attr user = *attr;
 		user.exclude_kernel = user.exclude_hv = 1;
@@ -143,6 +144,11 @@ static int open_slot(struct count_set *set, const struct count_options *options,
 	struct perf_event_attr attr = set->attrs[event];
 	if (!counts_there(asked, &set->targets[target])) {
 		slot->state = COUNT_ELSEWHERE;
+		return 0;
+	}
+	if (attr.exclude_kernel && event_is_kernel_only(&attr)) {
+		slot->state = COUNT_NOT_SUPPORTED;
+		slot->code = -EOPNOTSUPP;
 		return 0;
 	}
 	attr.disabled = *leader < 0 && (options->disabled || options->enable_on_exec);

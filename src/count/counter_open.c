@@ -85,7 +85,14 @@ static int opens(const struct event *event, const struct count_kernel *kernel,
 	struct perf_event_attr attr = event->attr;
 	attr.sample_period = 0;
 	attr.freq = 0;
+	if (event_is_kernel_only(&attr)) {
+		if (attr.exclude_kernel)
+			return -EOPNOTSUPP;
+		flags &= ~(unsigned)CULPRIT_USER_ONLY;
+	}
 	for (int user = !!(flags & CULPRIT_USER_ONLY); user < 2; user++) {
+		if (user && event_is_kernel_only(&attr))
+			break;
 		if (user && !attr.exclude_user)
 			attr.exclude_kernel = attr.exclude_hv = 1;
 		int fd = kernel->open(&attr, target->pid, target->cpu, -1, 0);
@@ -123,6 +130,26 @@ static int settle_event(struct culprit_counters *counters, const struct count_ke
 	counted->counted = counted->substitute ? "task-clock" : NULL;
 	if (counted->substitute)
 		*event = clock;
+	return 0;
+}
+
+/* Where the kernel's part is left out for want of a right, what is counted is named so. */
+static int name_what_is_left(struct culprit_counters *counters, struct error *err)
+{
+	for (size_t i = 0; i < counters->events.count; i++) {
+		struct counted *counted = &counters->counted[i];
+		const struct event *event = &counters->events.events[i];
+		char why[256];
+		if (!counted->counted || counted->substitute || event->clock ||
+		    !count_set_is_user_only(counters->set, i))
+			continue;
+		refusal_explain(event, &counters->pmus, -EACCES, why, sizeof(why));
+		counted->counted = arena_printf(&counters->arena, "%s%su", event->name,
+						strchr(event->name, ':') ? "" : ":");
+		counted->why = arena_copy_text(&counters->arena, why, strlen(why));
+		if (!counted->counted || !counted->why)
+			return error_set(err, -ENOMEM, "out of memory while opening counters");
+	}
 	return 0;
 }
 
@@ -206,6 +233,8 @@ static int set_up(struct culprit_counters *counters, const char *events,
 	status = settle_events(counters, world->kernel, &targets, options, err);
 	if (status == 0)
 		status = open_set(counters, world->kernel, &targets, options, err);
+	if (status == 0 && !(options->flags & CULPRIT_USER_ONLY))
+		status = name_what_is_left(counters, err);
 	if (status == 0)
 		status = make_room(counters, err);
 	if (status || !counters->own_thread || options->flags & CULPRIT_NOT_CALIBRATED)

@@ -1,4 +1,5 @@
 /* Values of counters, as text, CSV and JSON. */
+#include <string.h>
 #include <math.h>
 
 #include "base/cleanup.h"
@@ -29,7 +30,7 @@ static void add_note(struct print_table *table, const struct row *row)
 	if (value->flags & CULPRIT_MULTIPLEXED && value->enabled_ns)
 		buffer_printf(&note, "counted %.1f %% of the time; ",
 			      100 * (double)value->running_ns / (double)value->enabled_ns);
-	if (value->flags & CULPRIT_SUBSTITUTE && row->event.counted)
+	if (row->event.counted && strcmp(row->event.counted, row->event.name) != 0)
 		buffer_printf(&note, "%s is counted; ", row->event.counted);
 	print_flags(value->flags, row->event.why, &note);
 	print_trim(&note);

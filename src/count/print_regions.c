@@ -1,4 +1,5 @@
 /* What regions came to, as text, CSV and JSON. */
+#include <string.h>
 #include <math.h>
 
 #include "base/cleanup.h"
@@ -48,7 +49,7 @@ static void add_note(struct print_table *table, const struct row *row)
 	}
 	if (row->value->count)
 		add_loss(&note, row->value->absent, "absent");
-	if (row->value->flags & CULPRIT_SUBSTITUTE && row->event.counted)
+	if (row->event.counted && strcmp(row->event.counted, row->event.name) != 0)
 		buffer_printf(&note, "%s is counted; ", row->event.counted);
 	if (row->value->flags & CULPRIT_TOO_SMALL) {
 		char from[PRINT_NUMBER];

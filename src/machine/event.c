@@ -314,3 +314,11 @@ size_t event_list_group_size(const struct event_list *list, size_t leader)
 		size++;
 	return size;
 }
+
+bool event_is_kernel_only(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE &&
+	       (attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+		attr->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+		attr->config == PERF_COUNT_SW_CGROUP_SWITCHES);
+}

@@ -7,8 +7,9 @@
 
 #include "base/count_of.h"
 
-#define MEAN_BELOW  100
-#define EXACT_BELOW 0x1p53 /* from there on not each whole number is a double */
+#define MEAN_BELOW    100
+#define MOST_DECIMALS 12
+#define EXACT_BELOW   0x1p53 /* from there on not each whole number is a double */
 
 static const char *const state_words[] = {
 	[COUNTS_NOT_COUNTED] = "<not counted>",
@@ -88,6 +89,12 @@ void stat_figure_remark(const struct counts_remark *remark, char text[STAT_FIGUR
 	*words = remark->words;
 }
 
+/* For four digits of what is less than 1. */
+static int decimals_of(double value)
+{
+	return (int)fmin(MOST_DECIMALS, 3 - floor(log10(fabs(value))));
+}
+
 void stat_figure_metric(const struct counts_value *value, char text[STAT_FIGURE_SIZE])
 {
 	if (value->state != COUNTS_KNOWN)
@@ -95,7 +102,7 @@ void stat_figure_metric(const struct counts_value *value, char text[STAT_FIGURE_
 	else if (fabs(value->value) >= 1000)
 		snprintf(text, STAT_FIGURE_SIZE, "%.1f", value->value);
 	else if (value->value != 0 && fabs(value->value) < 0.1)
-		snprintf(text, STAT_FIGURE_SIZE, "%.4g", value->value);
+		snprintf(text, STAT_FIGURE_SIZE, "%.*f", decimals_of(value->value), value->value);
 	else
 		snprintf(text, STAT_FIGURE_SIZE, "%.4f", value->value);
 }

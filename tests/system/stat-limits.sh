@@ -23,6 +23,6 @@ for turn in range(100):
     pages.madvise(mmap.MADV_NOHUGEPAGE)
     ctypes.memset(ctypes.addressof(ctypes.c_char.from_buffer(pages)), 1, 16 << 20)
 END
-expect_match "limit of a program that faults" "$(kind python3 fault.py)" '^(page-faults|crowded|off-cpu)$'
+expect_match "limit of a program that faults" "$(kind python3 fault.py)" '^(page-faults|kernel|crowded|off-cpu)$'
 expect_match "limit of one that copies nothing to nowhere" "$(kind dd if=/dev/zero of=/dev/null bs=1 count=500000 2>/dev/null)" \
 	'^(kernel|nothing-clearly|cpu|crowded|off-cpu)$'

@@ -173,6 +173,39 @@ static void refusals_are_errors_with_their_reason(void **state)
 	}
 }
 
+static int without_the_kernel(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	(void)pid, (void)cpu;
+	return attr->exclude_kernel ? 0 : -EACCES;
+}
+
+/* As for an ordinary user with perf_event_paranoid of 2. */
+static void what_the_kernel_may_not_be_counted_for_is_said(void **state)
+{
+	(void)state;
+	struct scene scene;
+	struct culprit_event event;
+	replayed_begin();
+	replayed.judge = without_the_kernel;
+	assert_int_equal(open_scene(&scene, counting_intel,
+				    "page-faults,context-switches,context-switches:u,task-clock:u",
+				    NULL),
+			 0);
+	assert_int_equal(culprit_counters_event(scene.counters, 0, &event), 0);
+	assert_string_equal(event.name, "page-faults");
+	assert_string_equal(event.counted, "page-faults:u");
+	assert_non_null(strstr(event.why, "permission denied"));
+	assert_int_equal(culprit_counters_event(scene.counters, 1, &event), 0);
+	assert_null(event.counted);
+	assert_non_null(strstr(event.why, "permission denied"));
+	assert_int_equal(culprit_counters_event(scene.counters, 2, &event), 0);
+	assert_null(event.counted);
+	assert_string_equal(event.why, "it happens in the kernel, which is left out");
+	assert_int_equal(culprit_counters_event(scene.counters, 3, &event), 0);
+	assert_string_equal(event.counted, "task-clock:u");
+	close_scene(&scene);
+}
+
 static void time_on_cores_of_another_type_is_no_multiplexing(void **state)
 {
 	(void)state;
@@ -416,6 +449,7 @@ int main(void)
 		cmocka_unit_test(strictness_refuses_what_cannot_be_counted),
 		cmocka_unit_test(nothing_that_counts_is_an_error),
 		cmocka_unit_test(refusals_are_errors_with_their_reason),
+		cmocka_unit_test(what_the_kernel_may_not_be_counted_for_is_said),
 		cmocka_unit_test(time_on_cores_of_another_type_is_no_multiplexing),
 		cmocka_unit_test(
 			a_third_of_the_time_off_the_pmu_is_multiplexing_on_such_machines_too),

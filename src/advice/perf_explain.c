@@ -51,9 +51,12 @@ static void explain_absence(const struct machine_root *root, const struct event 
 			    char *text, size_t size)
 {
 	struct pmu_list pmus;
-	pmu_list_read(root, &pmus, NULL);
+	int ret = pmu_list_read(root, &pmus, NULL);
 	if (event->kind == EVENT_SOFTWARE)
 		snprintf(text, size, "this kernel does not have the software event");
+	else if (ret == -ENOENT)
+		snprintf(text, size,
+			 "which PMUs there are is not known: /sys/bus/event_source is missing");
 	else if (!pmu_core(&pmus, 0))
 		snprintf(text, size, "this machine has no hardware counters (no PMU)");
 	else if (cpu >= 0 && event->has_cpus && !cpu_set_has(&event->cpus, (size_t)cpu))

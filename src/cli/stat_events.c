@@ -108,6 +108,8 @@ int stat_events_make(struct stat_events *events, const struct stat_options *opti
 	int ret = machine_root_open("/", &root, &err);
 	if (ret == 0)
 		ret = pmu_list_read(&root, &events->pmus, &err);
+	if (ret == -ENOENT)
+		ret = 0; /* no /sys, as in some containers: the kernel's own events need none */
 	if (ret == 0)
 		ret = parse_asked(events, options, &root, &err);
 	if (ret == 0 && show_all(events, options) < 0)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,8 +91,11 @@ static int add_process(struct growing *growing, const struct machine_root *root,
 {
 	DIR *folder = opendir(root_path("/proc/%d/task", pid).text);
 	if (!folder) {
-		message_error("cannot count process %d: %s", pid,
-			      errno == ENOENT ? "there is no such process" : strerror(errno));
+		int reason = errno;
+		bool gone = kill(pid, 0) < 0 && errno == ESRCH;
+		message_error("cannot count process %d: %s%s", pid,
+			      gone ? "there is no such process" : strerror(reason),
+			      gone ? "" : ": its threads are found in /proc");
 		return 1;
 	}
 	int status = 0;

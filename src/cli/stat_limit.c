@@ -1,6 +1,7 @@
 #include "cli/stat_limit.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "machine/fault_cost.h"
 #include "machine/topdown.h"
@@ -17,13 +18,16 @@ static double busy_s(const struct counts *counts, const struct counts_row *row,
 {
 	double clock_ns = counts_total(counts, row, COUNTS_CLOCK);
 	uint64_t enabled_ns = 0;
-	for (size_t i = 0; i < counts->event_count; i++)
+	bool opened = false;
+	for (size_t i = 0; i < counts->event_count; i++) {
+		opened |= row->values[i].state != COUNTS_NOT_SUPPORTED;
 		if (row->values[i].enabled_ns > enabled_ns)
 			enabled_ns = row->values[i].enabled_ns;
+	}
 	if (isfinite(clock_ns))
 		return clock_ns / 1e9;
-	/* nothing was opened: that says nothing of what ran */
-	return enabled_ns ? (double)enabled_ns / 1e9 : times->user_s + times->system_s;
+	/* where nothing was opened, 0 says nothing of what ran */
+	return opened ? (double)enabled_ns / 1e9 : times->user_s + times->system_s;
 }
 
 struct limiting_factor stat_limit_of(const struct counts *counts, const struct stat_times *times,

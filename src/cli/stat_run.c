@@ -354,8 +354,8 @@ static void note_times(struct running *running, uint64_t end_ns)
 	struct stat_times *times = &running->result->times;
 	times->elapsed_s = seconds(running->start_ns, end_ns);
 	times->idle_share = stat_idle_share(&running->idle);
-	/* a command beside what is counted only says how long */
-	if (!command->times_known || !is_counted(running))
+	/* a command beside what is counted only says how long; wait4() has the delay in it */
+	if (!command->times_known || !is_counted(running) || running->task->options->delay_ns)
 		return;
 	times->user_s = (double)command->user_ns / 1e9;
 	times->system_s = (double)command->system_ns / 1e9;

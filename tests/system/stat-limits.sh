@@ -26,3 +26,12 @@ END
 expect_match "limit of a program that faults" "$(kind python3 fault.py)" '^(page-faults|kernel|crowded|off-cpu)$'
 expect_match "limit of one that copies nothing to nowhere" "$(kind dd if=/dev/zero of=/dev/null bs=1 count=500000 2>/dev/null)" \
 	'^(kernel|nothing-clearly|cpu|crowded|off-cpu)$'
+# one that somebody else started, and that does not run at all
+sleep 30 &
+sleeper=$!
+culprit stat -q --json -e task-clock,page-faults -o said -p $sleeper sleep 0.2
+kill $sleeper
+expect_match "limit of a process that sleeps" "$(python3 -c 'import json; print(json.load(open("said"))["limit"]["kind"])')" '^(waiting|off-cpu)$'
+# times of the whole run are no part of what is counted after a delay
+culprit stat -q --json -n -D 50 -o said -- sleep 0.1
+expect_equal "user time after a delay" "$(python3 -c 'import json; print(json.load(open("said"))["user_ns"])')" None

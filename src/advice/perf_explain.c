@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,8 +12,8 @@
 
 /* EPERM does not come from perf's own check, which returns EACCES, but from a seccomp filter or a
  * security module. */
-static void explain_refusal(const struct rights *rights, int code, pid_t pid, int cpu, char *text,
-			    size_t size)
+static void explain_refusal(const struct rights *rights, int code, bool kernel, pid_t pid, int cpu,
+			    char *text, size_t size)
 {
 	if (code == -EPERM && rights->seccomp_mode == 2) {
 		snprintf(
@@ -25,7 +26,10 @@ static void explain_refusal(const struct rights *rights, int code, pid_t pid, in
 		snprintf(text, size, "permission denied (kernel lockdown is 'confidentiality')");
 		return;
 	}
-	if (pid > 0 && (rights->paranoid == RIGHTS_UNKNOWN || rights->paranoid <= 2) &&
+	/* of one's own, which may have ended, only the kernel's part may not be counted */
+	bool other = pid > 0 && kill(pid, 0) < 0 && errno == EPERM;
+	if (pid > 0 && (other || !kernel || rights->paranoid < 2) &&
+	    (rights->paranoid == RIGHTS_UNKNOWN || rights->paranoid <= 2) &&
 	    rights->has[RIGHT_SYS_PTRACE] != FACT_YES) {
 		snprintf(text, size,
 			 "permission denied (process %ld is another user's or may not be traced; "
@@ -47,9 +51,12 @@ static void explain_absence(const struct machine_root *root, const struct event 
 			    char *text, size_t size)
 {
 	struct pmu_list pmus;
-	pmu_list_read(root, &pmus, NULL);
+	int ret = pmu_list_read(root, &pmus, NULL);
 	if (event->kind == EVENT_SOFTWARE)
 		snprintf(text, size, "this kernel does not have the software event");
+	else if (ret == -ENOENT)
+		snprintf(text, size,
+			 "which PMUs there are is not known: /sys/bus/event_source is missing");
 	else if (!pmu_core(&pmus, 0))
 		snprintf(text, size, "this machine has no hardware counters (no PMU)");
 	else if (cpu >= 0 && event->has_cpus && !cpu_set_has(&event->cpus, (size_t)cpu))
@@ -72,7 +79,7 @@ void perf_open_explain(const struct event *event, int code, pid_t pid, int cpu, 
 	case EACCES:
 	case EPERM:
 		rights_read(&root, &rights);
-		explain_refusal(&rights, code, pid, cpu, text, size);
+		explain_refusal(&rights, code, !event->attr.exclude_kernel, pid, cpu, text, size);
 		break;
 	case ENOENT:
 	case ENODEV:
@@ -80,11 +87,15 @@ void perf_open_explain(const struct event *event, int code, pid_t pid, int cpu, 
 		explain_absence(&root, event, cpu, text, size);
 		break;
 	case EOPNOTSUPP:
-		snprintf(text, size,
-			 event->attr.precise_ip
-				 ? "PMU '%s' has no precise sampling of it (drop the 'p')"
-				 : "PMU '%s' counts it but cannot sample it, or not in this way",
-			 event->pmu);
+		if (event_is_kernel_only(&event->attr) && event->attr.exclude_kernel)
+			snprintf(text, size, "it happens in the kernel, which is left out");
+		else
+			snprintf(text, size,
+				 event->attr.precise_ip
+					 ? "PMU '%s' has no precise sampling of it (drop the 'p')"
+					 : "PMU '%s' counts it but cannot sample it, or not in "
+					   "this way",
+				 event->pmu);
 		break;
 	case EINVAL:
 		snprintf(text, size,

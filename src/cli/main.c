@@ -1,8 +1,10 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/help.h"
 #include "cli/message.h"
@@ -35,8 +37,18 @@ static int finish(int status)
 	return status ? status : ret == EPIPE ? 0 : 1;
 }
 
+/* Where one of the standard descriptors is closed, what is opened next would get its number, and
+ * our messages. Reading from these and writing to them fails, as it did. */
+static void occupy_closed_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
+	occupy_closed_descriptors();
 	/* Our parent may have it ignored: then ends of our children would never be reported. */
 	signal(SIGCHLD, SIG_DFL);
 	/* A file at its limit (ulimit -f) is an error like a full disk: EFBIG, cleaned up and said.

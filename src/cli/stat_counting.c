@@ -104,12 +104,17 @@ int stat_counting_disable(struct stat_counting *counting)
 	return counting->set ? check(count_set_disable(counting->set), "stop") : 0;
 }
 
-static bool is_known(const struct stat_counting *counting, size_t event,
-		     const struct count_reading *reading)
+bool stat_counting_is_hopeless(struct stat_counting *counting)
 {
-	return reading->state == COUNT_OPEN &&
-	       !(stat_event_is_switch(&counting->events->list.events[event]) &&
-		 count_set_is_user_only(counting->set, event));
+	for (size_t t = 0; counting->set && t < counting->targets->count; t++) {
+		struct count_reading *now = counting->now + t * event_count(counting);
+		if (count_set_read(counting->set, t, now) < 0)
+			return false; /* whoever reads later says why */
+		for (size_t i = 0; i < event_count(counting); i++)
+			if (now[i].state != COUNT_NOT_SUPPORTED)
+				return false;
+	}
+	return counting->set != NULL;
 }
 
 /* Adds a target's value; each is scaled by its own times. */
@@ -142,11 +147,8 @@ static struct counts_value value_of(const struct stat_counting *counting, size_t
 			continue;
 		if (sum.state == COUNTS_NOT_SUPPORTED && now->state != COUNT_NOT_SUPPORTED)
 			sum.state = COUNTS_NOT_COUNTED;
-		if (!is_known(counting, event, now)) {
-			if (now->state == COUNT_OPEN)
-				sum.state = COUNTS_NOT_SUPPORTED;
+		if (now->state != COUNT_OPEN)
 			continue;
-		}
 		struct counts_value part = counts_value_of(
 			counting->events->shown[event].scale, now->count - last->count,
 			now->enabled_ns - last->enabled_ns, now->running_ns - last->running_ns);
@@ -289,17 +291,14 @@ static void find_cause(const struct stat_counting *counting, size_t event, char 
 	text[0] = 0;
 	for (size_t t = 0; t < targets->count; t++) {
 		const struct count_reading *now = &counting->now[t * event_count(counting) + event];
-		if (is_known(counting, event, now))
+		if (now->state == COUNT_OPEN)
 			return;
-		if (!refused && (now->state == COUNT_NOT_SUPPORTED || now->state == COUNT_OPEN)) {
+		if (!refused && now->state == COUNT_NOT_SUPPORTED) {
 			refused = now;
 			at = t;
 		}
 	}
-	/* one that is open does without the kernel's part, where it happens */
-	if (refused && refused->state == COUNT_OPEN)
-		perf_open_explain(asked, -EACCES, 0, -1, text, size);
-	else if (refused)
+	if (refused)
 		perf_open_explain(asked, refused->code, targets->list[at].pid,
 				  targets->list[at].cpu, text, size);
 }

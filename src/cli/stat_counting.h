@@ -36,6 +36,8 @@ struct stat_counting {
 int stat_counting_open(struct stat_counting *counting, struct stat_events *events,
 		       const struct stat_targets *targets, const struct stat_metrics *metrics,
 		       enum stat_begin begin, bool inherit);
+/* Before counting begins: whether no event can be counted on any target. */
+bool stat_counting_is_hopeless(struct stat_counting *counting);
 void stat_counting_close(struct stat_counting *counting); /* also right for a zeroed one */
 
 /* 0 or the exit status after a message. */

@@ -10,6 +10,7 @@
 #include "cli/message.h"
 #include "cli/stat_metrics.h"
 #include "count/count_set.h"
+#include "count/sides.h"
 #include "events/pfm_names.h"
 #include "machine/machine_root.h"
 
@@ -54,21 +55,12 @@ static int parse_asked(struct stat_events *events, const struct stat_options *op
 				       &events->list, err);
 }
 
-bool stat_event_is_switch(const struct event *event)
-{
-	return event->kind == EVENT_SOFTWARE &&
-	       (event->attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
-		event->attr.config == PERF_COUNT_SW_CPU_MIGRATIONS ||
-		event->attr.config == PERF_COUNT_SW_CGROUP_SWITCHES);
-}
-
 /* --user and --kernel, of events that have no such modifier. Time passes and tasks are switched on
  * neither side. */
 static void limit_scope(struct event *event, const struct stat_options *options)
 {
 	struct perf_event_attr *attr = &event->attr;
-	if (event->clock || stat_event_is_switch(event) || event->uncore || attr->exclude_user ||
-	    attr->exclude_kernel)
+	if (!event_has_sides(event) || attr->exclude_user || attr->exclude_kernel)
 		return;
 	if (options->user_only)
 		attr->exclude_kernel = attr->exclude_hv = 1;
@@ -116,6 +108,8 @@ int stat_events_make(struct stat_events *events, const struct stat_options *opti
 	int ret = machine_root_open("/", &root, &err);
 	if (ret == 0)
 		ret = pmu_list_read(&root, &events->pmus, &err);
+	if (ret == -ENOENT)
+		ret = 0; /* no /sys, as in some containers: the kernel's own events need none */
 	if (ret == 0)
 		ret = parse_asked(events, options, &root, &err);
 	if (ret == 0 && show_all(events, options) < 0)

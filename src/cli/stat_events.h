@@ -29,7 +29,3 @@ int stat_events_make(struct stat_events *events, const struct stat_options *opti
  * 0, or the exit status after a message. */
 int stat_events_settle(struct stat_events *events, const struct count_set *set);
 void stat_events_release(struct stat_events *events); /* also right for a zeroed one */
-
-/* Whether a switch of tasks is counted, which happens in the kernel: counted without the kernel's
- * part it would be 0. */
-bool stat_event_is_switch(const struct event *event);

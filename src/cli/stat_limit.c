@@ -1,6 +1,7 @@
 #include "cli/stat_limit.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "machine/fault_cost.h"
 #include "machine/topdown.h"
@@ -11,14 +12,16 @@ static double busy_s(const struct counts *counts, const struct counts_row *row,
 {
 	double clock_ns = counts_total(counts, row, COUNTS_CLOCK);
 	uint64_t enabled_ns = 0;
-	for (size_t i = 0; i < counts->event_count; i++)
+	bool opened = false;
+	for (size_t i = 0; i < counts->event_count; i++) {
+		opened |= row->values[i].state != COUNTS_NOT_SUPPORTED;
 		if (row->values[i].enabled_ns > enabled_ns)
 			enabled_ns = row->values[i].enabled_ns;
+	}
 	if (isfinite(clock_ns))
 		return clock_ns / 1e9;
-	if (counts->event_count == 0)
-		return times->user_s + times->system_s;
-	return (double)enabled_ns / 1e9;
+	/* where nothing was opened, 0 says nothing of what ran */
+	return opened ? (double)enabled_ns / 1e9 : times->user_s + times->system_s;
 }
 
 struct limiting_factor stat_limit_of(const struct counts *counts, const struct stat_times *times,
@@ -38,6 +41,7 @@ struct limiting_factor stat_limit_of(const struct counts *counts, const struct s
 		.page_fault_s = NAN,
 		.voluntary_switches = times->voluntary_switches,
 		.involuntary_switches = times->involuntary_switches,
+		.idle_share = times->idle_share,
 		.slots = { NAN, NAN, NAN, NAN },
 	};
 	/* with several core types no figure is of all of it */

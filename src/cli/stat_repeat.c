@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "cli/message.h"
+#include "cli/progress.h"
+#include "cli/stat_idle.h"
 #include "cli/stat_limit.h"
 #include "render/repeated_json.h"
 #include "render/repeated_text.h"
@@ -29,6 +31,7 @@ struct repeated_command {
 	uint64_t failures; /* runs that ended with a status other than 0 */
 	int status;	   /* of the first of these */
 	bool others;	   /* ended with another one */
+	double voluntary_switches, involuntary_switches; /* of all runs; NAN: not known */
 };
 
 struct repeating {
@@ -38,7 +41,8 @@ struct repeating {
 	struct repeated repeated;
 	size_t planned;			   /* rounds */
 	double *values;			   /* [measure][round][command] */
-	uint64_t *enabled_ns, *running_ns; /* of all runs of the first command, by event */
+	uint64_t *enabled_ns, *running_ns; /* of all runs, [command][event] */
+	double idle_share;		   /* of the CPUs, while all was run; NAN: not known */
 	bool interrupted;
 };
 
@@ -119,6 +123,13 @@ static int make_commands(struct repeating *repeating)
 	return status;
 }
 
+/* Whom a command's runs are counted on. */
+static const struct stat_targets *targets_of(const struct repeating *repeating, size_t c)
+{
+	return repeating->commands[c].argv ? &repeating->commands[c].targets
+					   : repeating->task->targets;
+}
+
 /* --- measures --- */
 
 /* What a measure is called (NULL: out of memory), and its unit; the rest of it is empty. */
@@ -158,8 +169,9 @@ static int make_measures(struct repeating *repeating)
 		return out_of_memory();
 	repeated->measure_count = measures;
 	repeating->values = calloc(values, sizeof(*repeating->values));
-	repeating->enabled_ns = calloc(events + 1, sizeof(*repeating->enabled_ns));
-	repeating->running_ns = calloc(events + 1, sizeof(*repeating->running_ns));
+	size_t times = events * repeated->commands + 1;
+	repeating->enabled_ns = calloc(times, sizeof(*repeating->enabled_ns));
+	repeating->running_ns = calloc(times, sizeof(*repeating->running_ns));
 	if (!repeating->values || !repeating->enabled_ns || !repeating->running_ns)
 		return out_of_memory();
 	for (size_t m = 0; m < measures; m++) {
@@ -193,11 +205,11 @@ static void keep(struct repeating *repeating, const struct stat_counting *counti
 	for (size_t event = 0; event < events; event++) {
 		const struct counts_value *counted = &row->values[event];
 		value[(REPEATED_TIMES + event) * step] = counted->value;
-		if (command == 0) {
-			repeating->enabled_ns[event] += counted->enabled_ns;
-			repeating->running_ns[event] += counted->running_ns;
-		}
+		repeating->enabled_ns[command * events + event] += counted->enabled_ns;
+		repeating->running_ns[command * events + event] += counted->running_ns;
 	}
+	repeating->commands[command].voluntary_switches += times->voluntary_switches;
+	repeating->commands[command].involuntary_switches += times->involuntary_switches;
 }
 
 /* --- running --- */
@@ -235,6 +247,21 @@ static int run_one(struct repeating *repeating, ssize_t round, size_t c)
 	return status;
 }
 
+/* Rounds take about as long as those before. Commands whose output is shown write there
+ * themselves. */
+static void show_progress(const struct repeating *repeating, ssize_t round, uint64_t began_ns)
+{
+	const struct repeated *repeated = &repeating->repeated;
+	const struct stat_options *options = repeating->task->options;
+	ssize_t done = round + (ssize_t)repeated->warmup;
+	double passed_s = (double)(clock_monotonic_ns() - began_ns) / 1e9;
+	if (options->commands.count && !options->show_output)
+		progress_show_rounds(round < 0 ? 0 : (size_t)round + 1, repeating->planned,
+				     done ? passed_s / (double)done *
+						     ((double)repeating->planned - (double)round)
+					  : NAN);
+}
+
 static int run_all(struct repeating *repeating)
 {
 	struct repeated *repeated = &repeating->repeated;
@@ -242,9 +269,13 @@ static int run_all(struct repeating *repeating)
 	CLEANUP(free_pointer) size_t *order = calloc(repeated->commands, sizeof(*order));
 	if (!order)
 		return out_of_memory();
+	CLEANUP(stat_idle_release) struct stat_idle idle = { 0 };
+	stat_idle_begin(&idle, &targets_of(repeating, 0)->allowed);
+	uint64_t began_ns = clock_monotonic_ns();
 	int status = 0;
 	for (ssize_t round = -(ssize_t)repeated->warmup;
 	     status == 0 && round < (ssize_t)repeating->planned; round++) {
+		show_progress(repeating, round, began_ns);
 		run_order_draw(&random, repeated->commands, order);
 		for (size_t i = 0; status == 0 && !repeating->interrupted && i < repeated->commands;
 		     i++)
@@ -254,6 +285,8 @@ static int run_all(struct repeating *repeating)
 		if (round >= 0)
 			repeated->rounds++;
 	}
+	repeating->idle_share = stat_idle_share(&idle);
+	progress_clear();
 	return status;
 }
 
@@ -272,16 +305,16 @@ static void tell_failures(const struct repeating *repeating)
 
 /* --- printing --- */
 
-/* The mean of the first command's runs; NAN without one. */
-static double mean_of(const struct repeated_measure *measure)
+/* The mean of a command's runs; NAN without one. */
+static double mean_of(const struct repeated_measure *measure, size_t c)
 {
-	const struct estimate *mean = &measure->summaries[0].mean;
+	const struct estimate *mean = &measure->summaries[c].mean;
 	return mean->kind == ESTIMATE_ABSENT ? NAN : mean->value;
 }
 
-static void set_mean(struct counts_value *value, const struct repeated_measure *measure)
+static void set_mean(struct counts_value *value, const struct repeated_measure *measure, size_t c)
 {
-	const struct estimate *mean = &measure->summaries[0].mean;
+	const struct estimate *mean = &measure->summaries[c].mean;
 	if (mean->kind == ESTIMATE_ABSENT)
 		return;
 	value->state = COUNTS_KNOWN;
@@ -290,51 +323,114 @@ static void set_mean(struct counts_value *value, const struct repeated_measure *
 	value->high = mean->kind == ESTIMATE_INTERVAL ? mean->high : NAN;
 }
 
-/* Means as one run, for perf's figures beside events and for what limits it. */
+/* Means of one command as one run, for perf's figures beside events and for what limits it. */
+struct means {
+	struct counts_value *values, *metrics;
+	struct counts_row row;
+	struct counts counts;
+	struct limiting_factor factor;
+};
+
+static void release_means(struct means *means)
+{
+	free(means->values);
+	free(means->metrics);
+}
+
+/* 0 or the exit status. */
+static int fill_values(const struct repeating *repeating, size_t c, struct means *means)
+{
+	const struct stat_task *task = repeating->task;
+	const struct repeated *repeated = &repeating->repeated;
+	const struct repeated_measure *measures = repeated->measures + REPEATED_TIMES;
+	size_t events = task->events->shown_count;
+	means->values = calloc(events + 1, sizeof(*means->values));
+	means->metrics = calloc(task->metrics->count + 1, sizeof(*means->metrics));
+	if (!means->values || !means->metrics)
+		return out_of_memory();
+	for (size_t i = 0; i < events; i++) {
+		uint64_t enabled_ns = repeating->enabled_ns[c * events + i];
+		struct counts_value *value = &means->values[i];
+		*value =
+			counts_value_absent(enabled_ns ? COUNTS_NOT_COUNTED : COUNTS_NOT_SUPPORTED);
+		value->enabled_ns = enabled_ns / repeated->rounds;
+		value->running_ns = repeating->running_ns[c * events + i] / repeated->rounds;
+		set_mean(value, &measures[i], c);
+	}
+	/* whether it can be counted */
+	stat_metrics_compute(task->metrics, means->values, means->metrics);
+	for (size_t i = 0; i < task->metrics->count; i++) {
+		struct counts_value *value = &means->metrics[i];
+		*value = counts_value_absent(value->state == COUNTS_NOT_SUPPORTED
+						     ? COUNTS_NOT_SUPPORTED
+						     : COUNTS_NOT_COUNTED);
+		set_mean(value, &measures[events + i], c);
+	}
+	return 0;
+}
+
+static int make_means(const struct repeating *repeating, size_t c, struct means *means)
+{
+	const struct stat_task *task = repeating->task;
+	const struct repeated *repeated = &repeating->repeated;
+	const struct repeated_command *command = &repeating->commands[c];
+	int status = fill_values(repeating, c, means);
+	if (status)
+		return status;
+	means->row = (struct counts_row){ .values = means->values, .metrics = means->metrics };
+	means->counts =
+		(struct counts){ .subject = repeating->subjects[c],
+				 .events = task->events->shown,
+				 .event_count = task->events->shown_count,
+				 .metrics = task->metrics->list,
+				 .metric_count = task->metrics->count,
+				 .rows = &means->row,
+				 .row_count = 1,
+				 .elapsed_s = mean_of(&repeated->measures[REPEATED_ELAPSED], c),
+				 .user_s = mean_of(&repeated->measures[REPEATED_USER], c),
+				 .system_s = mean_of(&repeated->measures[REPEATED_SYSTEM], c) };
+	double rounds = (double)repeated->rounds;
+	const struct stat_times times = { means->counts.elapsed_s,
+					  means->counts.user_s,
+					  means->counts.system_s,
+					  command->voluntary_switches / rounds,
+					  command->involuntary_switches / rounds,
+					  repeating->idle_share };
+	means->factor = stat_limit_of(&means->counts, &times, targets_of(repeating, c)->cpus);
+	return 0;
+}
+
 static int print_single(struct repeating *repeating, struct buffer *page)
 {
 	const struct stat_task *task = repeating->task;
 	const struct repeated *repeated = &repeating->repeated;
-	const struct repeated_measure *measures = repeated->measures;
-	size_t events = task->events->shown_count;
-	CLEANUP(free_pointer) struct counts_value *values = calloc(events + 1, sizeof(*values));
-	CLEANUP(free_pointer)
-	struct counts_value *metrics = calloc(task->metrics->count + 1, sizeof(*metrics));
-	if (!values || !metrics)
-		return out_of_memory();
-	for (size_t i = 0; i < events; i++) {
-		values[i] = counts_value_absent(repeating->enabled_ns[i] ? COUNTS_NOT_COUNTED
-									 : COUNTS_NOT_SUPPORTED);
-		values[i].enabled_ns = repeating->enabled_ns[i] / repeated->rounds;
-		values[i].running_ns = repeating->running_ns[i] / repeated->rounds;
-		set_mean(&values[i], &measures[REPEATED_TIMES + i]);
-	}
-	stat_metrics_compute(task->metrics, values, metrics); /* whether it can be counted */
-	for (size_t i = 0; i < task->metrics->count; i++) {
-		metrics[i] = counts_value_absent(metrics[i].state == COUNTS_NOT_SUPPORTED
-							 ? COUNTS_NOT_SUPPORTED
-							 : COUNTS_NOT_COUNTED);
-		set_mean(&metrics[i], &measures[REPEATED_TIMES + events + i]);
-	}
-	const struct counts_row row = { .values = values, .metrics = metrics };
-	struct counts counts = { .subject = repeating->subjects[0],
-				 .events = task->events->shown,
-				 .event_count = events,
-				 .metrics = task->metrics->list,
-				 .metric_count = task->metrics->count,
-				 .rows = &row,
-				 .row_count = 1,
-				 .elapsed_s = mean_of(&measures[REPEATED_ELAPSED]),
-				 .user_s = mean_of(&measures[REPEATED_USER]),
-				 .system_s = mean_of(&measures[REPEATED_SYSTEM]) };
-	const struct stat_times times = { counts.elapsed_s, counts.user_s, counts.system_s, NAN,
-					  NAN };
-	struct limiting_factor factor = stat_limit_of(&counts, &times, task->targets->cpus);
+	CLEANUP(release_means) struct means means = { 0 };
+	int status = make_means(repeating, 0, &means);
+	if (status)
+		return status;
 	if (task->options->format == STAT_SEPARATED)
-		repeated_separated_print(repeated, &counts, task->options->separator, page);
+		repeated_separated_print(repeated, &means.counts, task->options->separator, page);
 	else
-		repeated_text_print(repeated, &counts, task->targets->system_wide ? NULL : &factor,
-				    page);
+		repeated_text_print(repeated, &means.counts,
+				    task->targets->system_wide ? NULL : &means.factor, page);
+	return 0;
+}
+
+static int print_commands(struct repeating *repeating, struct buffer *page)
+{
+	const struct repeated *repeated = &repeating->repeated;
+	CLEANUP(free_pointer)
+	struct limiting_factor *factors = calloc(repeated->commands, sizeof(*factors));
+	if (!factors)
+		return out_of_memory();
+	for (size_t c = 0; c < repeated->commands; c++) {
+		CLEANUP(release_means) struct means means = { 0 };
+		int status = make_means(repeating, c, &means);
+		if (status)
+			return status;
+		factors[c] = means.factor;
+	}
+	repeated_text_print_commands(repeated, factors, page);
 	return 0;
 }
 
@@ -350,7 +446,7 @@ static int print(struct repeating *repeating, struct stat_output *output)
 	else if (output->options->format == STAT_SEPARATED)
 		repeated_separated_print_commands(repeated, output->options->separator, &page);
 	else
-		repeated_text_print_commands(repeated, &page);
+		status = print_commands(repeating, &page);
 	return status ? status : stat_output_write(output, &page);
 }
 

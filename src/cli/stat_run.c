@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "cli/message.h"
 #include "cli/stat_control.h"
+#include "cli/stat_idle.h"
 #include "daemon/command.h"
 
 /* How long a slice is while events take turns, each for some ms (perf_event_mux_interval_ms):
@@ -24,7 +25,9 @@
 #define SLICE_NS	UINT64_C(20000000)
 #define SLICE_SELDOM_NS UINT64_C(1000000000)
 #define SLICE_TARGETS	16 /* with more of them reading would take too much */
-#define LOOK_MS		50 /* how often it is looked whether what is watched still runs */
+/* Times that a command gives up its CPU for us: held before its exec, and when it is gone. */
+#define OUR_SWITCHES 2
+#define LOOK_MS	     50 /* how often it is looked whether what is watched still runs */
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
 #endif
@@ -37,6 +40,7 @@ struct running {
 	struct stat_result *result;
 	struct command command;
 	struct pollfd sources[SOURCES];
+	struct stat_idle idle;
 	uint64_t start_ns, last_ns;
 	bool passed_on; /* a signal, to the command */
 	bool end;
@@ -175,6 +179,13 @@ static int open_counters(struct running *running, enum stat_begin begin)
 	return status;
 }
 
+/* Elapsed and idle time are of the time from now on. */
+static void note_begin(struct running *running)
+{
+	stat_idle_begin(&running->idle, &running->task->targets->allowed);
+	running->start_ns = running->last_ns = clock_monotonic_ns();
+}
+
 /* Counts from now on, or from when the command is executed, a delay is over, or is told to. */
 static int begin(struct running *running)
 {
@@ -182,9 +193,15 @@ static int begin(struct running *running)
 	bool later = options->start_disabled || options->delay_ns;
 	bool with_exec = is_counted(running) && !later;
 	int status = open_counters(running, with_exec ? STAT_WITH_EXEC : STAT_LATER);
+	/* a command's times are worth something without its counts */
+	if (status == 0 && !is_counted(running) && stat_counting_is_hopeless(running->counting)) {
+		stat_counting_explain(running->counting);
+		message_error("none of the events can be counted");
+		status = 1;
+	}
 	if (status == 0 && !with_exec && !later)
 		status = stat_counting_enable(running->counting);
-	running->start_ns = running->last_ns = clock_monotonic_ns();
+	note_begin(running);
 	if (status == 0)
 		status = release_command(running);
 	if (status == 0)
@@ -312,7 +329,7 @@ static int handle(struct running *running)
 	if (sources[DELAY].revents) {
 		empty_timer(sources[DELAY].fd);
 		status = stat_counting_enable(running->counting);
-		running->start_ns = running->last_ns = clock_monotonic_ns();
+		note_begin(running);
 		if (status == 0)
 			status = start_times(running);
 	}
@@ -351,13 +368,15 @@ static void note_times(struct running *running, uint64_t end_ns)
 	const struct command *command = &running->command;
 	struct stat_times *times = &running->result->times;
 	times->elapsed_s = seconds(running->start_ns, end_ns);
-	/* a command beside what is counted only says how long */
-	if (!command->times_known || !is_counted(running))
+	times->idle_share = stat_idle_share(&running->idle);
+	/* a command beside what is counted only says how long; wait4() has the delay in it */
+	if (!command->times_known || !is_counted(running) || running->task->options->delay_ns)
 		return;
 	times->user_s = (double)command->user_ns / 1e9;
 	times->system_s = (double)command->system_ns / 1e9;
 	if (command->switches_known) {
-		times->voluntary_switches = (double)command->voluntary_switches;
+		times->voluntary_switches =
+			fmax(0, (double)command->voluntary_switches - OUR_SWITCHES);
 		times->involuntary_switches = (double)command->involuntary_switches;
 	}
 }
@@ -385,7 +404,7 @@ int stat_run(const struct stat_task *task, struct stat_counting *counting,
 	for (size_t i = 0; i < SOURCES; i++)
 		running.sources[i] = (struct pollfd){ -1, POLLIN, 0 };
 	*counting = (struct stat_counting){ 0 };
-	*result = (struct stat_result){ .times = { NAN, NAN, NAN, NAN, NAN } };
+	*result = (struct stat_result){ .times = { NAN, NAN, NAN, NAN, NAN, NAN } };
 	int status = start_command(&running);
 	if (status == 0)
 		status = begin_with_descriptors(&running);
@@ -399,6 +418,7 @@ int stat_run(const struct stat_task *task, struct stat_counting *counting,
 	note_times(&running, end_ns);
 	if (status == 0 && running.command.ended)
 		result->status = command_exit_status(&running.command);
+	stat_idle_release(&running.idle);
 	close_fd(&running.sources[INTERVAL].fd);
 	close_fd(&running.sources[DELAY].fd);
 	close_fd(&running.sources[SLICES].fd);

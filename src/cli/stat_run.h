@@ -40,6 +40,7 @@ struct stat_task {
 struct stat_times {
 	double elapsed_s, user_s, system_s;
 	double voluntary_switches, involuntary_switches;
+	double idle_share; /* of the time of the CPUs that it may use */
 };
 
 struct stat_result {

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,6 @@
 #include "cli/message.h"
 #include "cli/task_list.h"
 #include "cli/verbs.h"
-#include "machine/cpu_set.h"
 #include "machine/machine_root.h"
 
 #define NAME_SIZE 64 /* of a thread: TASK_COMM_LEN is 16 */
@@ -90,8 +90,11 @@ static int add_process(struct growing *growing, const struct machine_root *root,
 {
 	DIR *folder = opendir(root_path("/proc/%d/task", pid).text);
 	if (!folder) {
-		message_error("cannot count process %d: %s", pid,
-			      errno == ENOENT ? "there is no such process" : strerror(errno));
+		int reason = errno;
+		bool gone = kill(pid, 0) < 0 && errno == ESRCH;
+		message_error("cannot count process %d: %s%s", pid,
+			      gone ? "there is no such process" : strerror(reason),
+			      gone ? "" : ": its threads are found in /proc");
 		return 1;
 	}
 	int status = 0;
@@ -121,20 +124,21 @@ static const char *subject_of_tasks(struct stat_targets *targets)
 		       : arena_copy_text(&targets->arena, buffer_text(&text), text.size);
 }
 
-/* How many CPUs any of the tasks may run on; NAN where that is not known of one. */
-static double allowed_cpus(const pid_t *tasks, size_t task_count)
+/* The CPUs that any of the tasks may run on; unknown where they are of one. */
+static void note_allowed(struct stat_targets *targets, const pid_t *tasks, size_t task_count)
 {
 	size_t size = CPU_ALLOC_SIZE(CPU_SET_LIMIT);
 	CLEANUP(free_pointer) cpu_set_t *one = calloc(1, size);
-	CLEANUP(free_pointer) cpu_set_t *all = calloc(1, size);
-	if (!one || !all)
-		return NAN;
+	struct cpu_set all = { 0 };
 	for (size_t i = 0; i < task_count; i++) {
-		if (sched_getaffinity(tasks[i], size, one) != 0)
-			return NAN;
-		CPU_OR_S(size, all, all, one);
+		if (!one || sched_getaffinity(tasks[i], size, one) != 0)
+			return;
+		for (size_t cpu = 0; cpu < CPU_SET_LIMIT; cpu++)
+			if (CPU_ISSET_S(cpu, size, one))
+				cpu_set_add(&all, cpu);
 	}
-	return CPU_COUNT_S(size, all);
+	targets->allowed = all;
+	targets->cpus = (double)cpu_set_count(&all);
 }
 
 static int add_tasks(struct growing *growing, const struct machine_root *root,
@@ -157,7 +161,7 @@ static int add_tasks(struct growing *growing, const struct machine_root *root,
 		status = add_thread(growing, root, targets->tasks[i]);
 	if (status)
 		return status;
-	targets->cpus = allowed_cpus(targets->tasks, targets->task_count);
+	note_allowed(targets, targets->tasks, targets->task_count);
 	targets->subject = subject_of_tasks(targets);
 	return targets->subject ? 0 : out_of_memory();
 }
@@ -236,7 +240,7 @@ static int add_command(struct growing *growing, char *const *command)
 	for (size_t i = 0; command[i]; i++)
 		buffer_printf(&text, "%s%s", i ? " " : "", command[i]);
 	buffer_append_text(&text, "'");
-	targets->cpus = allowed_cpus(&(pid_t){ 0 }, 1); /* the command's are ours */
+	note_allowed(targets, &(pid_t){ 0 }, 1); /* the command's are ours */
 	if (!buffer_failed(&text))
 		targets->subject = arena_copy_text(&targets->arena, buffer_text(&text), text.size);
 	return targets->subject ? add_target(growing, 0, -1, NULL) : out_of_memory();

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "cli/stat_options.h"
 #include "count/count_set.h"
+#include "machine/cpu_set.h"
 
 struct stat_targets {
 	struct count_target *list;
@@ -19,6 +20,7 @@ struct stat_targets {
 	size_t row_count;
 	bool system_wide;	      /* whole CPUs */
 	double cpus;		      /* that what is watched may use; NAN: not known */
+	struct cpu_set allowed;	      /* these, of tasks; empty: not known */
 	const char *subject;	      /* "'sleep 1'", "process id '12'", "'system wide'" */
 	pid_t *tasks;		      /* of --pid and --tid, whose end ends counting */
 	size_t task_count, pid_count; /* the first `pid_count` of them are processes */

@@ -78,7 +78,7 @@ static void settle_attr(const struct count_set *set, const struct pmu_list *pmus
 	if (options->user_only && !attr->exclude_user && event_has_sides(asked))
 		attr->exclude_kernel = attr->exclude_hv = 1;
 	if (!attr->exclude_kernel && !attr->exclude_user && !asked->uncore &&
-	    refused_for_rights(try_open(set, attr, target))) {
+	    !event_is_kernel_only(attr) && refused_for_rights(try_open(set, attr, target))) {
 		struct perf_event_attr user = *attr;
 		user.exclude_kernel = user.exclude_hv = 1;
 		if (!refused_for_rights(try_open(set, &user, target)))
@@ -144,6 +144,11 @@ static int open_slot(struct count_set *set, const struct count_options *options,
 	struct perf_event_attr attr = set->attrs[event];
 	if (!counts_there(asked, &set->targets[target])) {
 		slot->state = COUNT_ELSEWHERE;
+		return 0;
+	}
+	if (attr.exclude_kernel && event_is_kernel_only(&attr)) {
+		slot->state = COUNT_NOT_SUPPORTED;
+		slot->code = -EOPNOTSUPP;
 		return 0;
 	}
 	attr.disabled = *leader < 0 && (options->disabled || options->enable_on_exec);

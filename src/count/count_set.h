@@ -46,9 +46,11 @@ struct count_options {
 /* Why an event has no count on a target. */
 enum count_state {
 	COUNT_OPEN,
-	COUNT_NOT_SUPPORTED, /* the kernel refused to open it: `code` says why */
-	COUNT_ELSEWHERE,     /* counts on other CPUs or core types than this target's */
-	COUNT_GONE,	     /* the target ended before it was opened */
+	/* The kernel refused to open it: `code` says why. -EOPNOTSUPP: it happens in the kernel
+	   alone, and was asked for without that. */
+	COUNT_NOT_SUPPORTED,
+	COUNT_ELSEWHERE, /* counts on other CPUs or core types than this target's */
+	COUNT_GONE,	 /* the target ended before it was opened */
 };
 
 /* One event on one target, since it was opened (or count_set_reset()). */

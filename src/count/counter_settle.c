@@ -45,13 +45,15 @@ static int try_event(const struct event *event, const struct count_kernel *kerne
 	attr.sample_period = 0;
 	attr.freq = 0;
 	bool sides = event_has_sides(event) && !attr.exclude_user;
+	if (event_is_kernel_only(&attr) && attr.exclude_kernel)
+		return -EOPNOTSUPP; /* as count_set_open() */
 	for (int user = sides && flags & CULPRIT_USER_ONLY; user < 2; user++) {
 		if (user && !attr.exclude_user)
 			attr.exclude_kernel = attr.exclude_hv = 1;
 		int fd = kernel->open(&attr, target->pid, target->cpu, -1, 0);
 		if (fd >= 0)
 			kernel->close(fd);
-		if (!refused_for_rights(fd) || event->uncore)
+		if (!refused_for_rights(fd) || event->uncore || event_is_kernel_only(&attr))
 			return fd < 0 ? fd : 0;
 	}
 	return -EACCES;
@@ -157,14 +159,11 @@ static int settle_user_only(struct culprit_counters *counters, size_t index,
 	struct counted *counted = &counters->counted[index];
 	char rights[160], why[256];
 	refusal_explain(event, &counters->pmus, -EACCES, rights, sizeof(rights));
-	if (event_is_of_kernel(event))
-		snprintf(why, sizeof(why), "it happens in the kernel alone: %s", rights);
-	else
-		snprintf(why, sizeof(why), "the kernel is left out: %s", rights);
+	snprintf(why, sizeof(why), "the kernel is left out: %s", rights);
 	if (options->flags & CULPRIT_STRICT)
 		return error_set(err, -EACCES, "cannot count '%s': %s", event->name, why);
 	int status = give_reason(counters, index, -EACCES, why, err);
-	if (status || event_is_of_kernel(event))
+	if (status)
 		return status;
 	size_t room = strlen(event->name) + sizeof(":u");
 	char *name = arena_allocate(&counters->arena, room);
@@ -188,7 +187,8 @@ int counters_settle_opened(struct culprit_counters *counters, const struct culpr
 			continue;
 		if (code)
 			status = settle_refused(counters, i, code, options, err);
-		else if (count_set_is_user_only(counters->set, i) &&
+		else if (!(options->flags & CULPRIT_USER_ONLY) &&
+			 count_set_is_user_only(counters->set, i) &&
 			 !counters->events.events[i].clock)
 			status = settle_user_only(counters, i, options, err);
 		if (status)

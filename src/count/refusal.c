@@ -27,10 +27,15 @@ void refusal_explain(const struct event *event, const struct pmu_list *pmus, int
 	case EPERM:
 		explain_rights(text, size);
 		return;
+	case EOPNOTSUPP:
+		if (event_is_kernel_only(&event->attr) && event->attr.exclude_kernel) {
+			snprintf(text, size, "it happens in the kernel, which is left out");
+			return;
+		}
+		/* fall through */
 	case ENOENT:
 	case ENODEV:
 	case ENXIO:
-	case EOPNOTSUPP:
 		if (event->kind != EVENT_SOFTWARE && !pmu_core(pmus, 0))
 			snprintf(text, size, "this machine has no hardware counters (no PMU)");
 		else

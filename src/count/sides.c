@@ -2,21 +2,12 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <linux/perf_event.h>
 
 #include "machine/event.h"
 
-bool event_is_of_kernel(const struct event *event)
-{
-	return event->kind == EVENT_SOFTWARE &&
-	       (event->attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
-		event->attr.config == PERF_COUNT_SW_CPU_MIGRATIONS ||
-		event->attr.config == PERF_COUNT_SW_CGROUP_SWITCHES);
-}
-
 bool event_has_sides(const struct event *event)
 {
-	return !event->clock && !event->uncore && !event_is_of_kernel(event);
+	return !event->clock && !event->uncore && !event_is_kernel_only(&event->attr);
 }
 
 /* Whether letters of modifiers are all that stands there (perf-list(1)). */

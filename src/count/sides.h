@@ -10,10 +10,8 @@
 struct event;
 
 /* Not of the clocks and of whole sockets, which know no sides, nor of context switches and
- * migrations, which happen in the kernel alone: without it their count stays 0. */
+ * migrations, which happen in the kernel alone (machine/event.h). */
 bool event_has_sides(const struct event *event);
-/* Whether it happens in the kernel alone. */
-bool event_is_of_kernel(const struct event *event);
 
 /* Puts perf's "u" behind a name as it was written, as far as there is room: "cycles:u",
  * "cycles:ppu", "cpu/event=0x3c/u", "INST_RETIRED:ANY_P:u". */

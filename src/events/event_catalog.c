@@ -13,15 +13,6 @@
 #include "machine/pmu.h"
 #include "machine/probe.h"
 
-/* Whether an event happens in the kernel only, so that without kernel code it counts nothing. */
-static bool kernel_only(const struct perf_event_attr *attr)
-{
-	return attr->type == PERF_TYPE_SOFTWARE &&
-	       (attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
-		attr->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
-		attr->config == PERF_COUNT_SW_CGROUP_SWITCHES);
-}
-
 static uint64_t event_number(const struct pmu_event *event)
 {
 	char number[24];
@@ -62,8 +53,8 @@ int event_try(const struct pmu_list *pmus, const struct event *event)
 	int cpu = event->uncore && first < CPU_SET_LIMIT ? (int)first : -1;
 	attr.disabled = 1;
 	int code = probe_open(&attr, cpu);
-	if ((code == -EACCES || code == -EPERM) && !attr.exclude_user && !kernel_only(&attr) &&
-	    cpu < 0) {
+	if ((code == -EACCES || code == -EPERM) && !attr.exclude_user &&
+	    !event_is_kernel_only(&attr) && cpu < 0) {
 		attr.exclude_kernel = attr.exclude_hv = 1;
 		code = probe_open(&attr, cpu);
 	}

@@ -84,6 +84,26 @@ static int check_modifiers(const struct event_parser *parser, const struct writt
 				 (int)written->name_size, written->name);
 }
 
+/* "sched:sched_switch": events of hardware are no two words of small letters. */
+static bool is_tracepoint(const char *token)
+{
+	static const char small[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+	size_t system = strspn(token, small);
+	if (!system || token[system] != ':')
+		return false;
+	const char *name = token + system + 1;
+	return *name && !name[strspn(name, small)] && !all_modifiers(name, strlen(name));
+}
+
+static int fail(const struct event_parser *parser, const struct written_event *written,
+		const char *token, const char *name)
+{
+	if (is_tracepoint(token))
+		return event_parse_error(parser, -ENOENT, written->at,
+					 "tracepoints, as '%s', are not counted or sampled", token);
+	return event_lookup_failed(parser, written, name);
+}
+
 /* `token` is a whole event without slashes, colon and modifiers included. */
 static int parse_name(const struct event_parser *parser, const char *token,
 		      struct written_event *written)
@@ -103,7 +123,7 @@ static int parse_name(const struct event_parser *parser, const char *token,
 				      written);
 	}
 	if (!parser->namer)
-		return event_lookup_failed(parser, written, name);
+		return fail(parser, written, token, name);
 	/* libpfm4 has colons in its names: the last part may be our modifiers or its own. */
 	const char *last = strrchr(token, ':');
 	size_t whole = strlen(token);
@@ -135,7 +155,7 @@ static int parse_name(const struct event_parser *parser, const char *token,
 	size_t size = strstr(token, "::") == token + base ? whole : base;
 	memcpy(name, token, size);
 	name[size] = 0;
-	return event_lookup_failed(parser, written, name);
+	return fail(parser, written, token, name);
 }
 
 /* "pmu/terms/modifiers", slashes known to be there. */
@@ -313,4 +333,12 @@ size_t event_list_group_size(const struct event_list *list, size_t leader)
 	while (leader + size < list->count && list->events[leader + size].leader == leader)
 		size++;
 	return size;
+}
+
+bool event_is_kernel_only(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE &&
+	       (attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+		attr->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+		attr->config == PERF_COUNT_SW_CGROUP_SWITCHES);
 }

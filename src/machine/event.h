@@ -62,6 +62,10 @@ struct event {
 	struct cpu_set cpus;
 };
 
+/* Whether it happens in the kernel alone (switches of tasks): of user code the kernel would count
+ * 0. */
+bool event_is_kernel_only(const struct perf_event_attr *attr);
+
 struct event_list {
 	struct arena arena;
 	struct event *events; /* the members of a group follow its leader */

@@ -45,11 +45,11 @@ static void add_reason(const struct limiting_factor *factor, char text[LIMIT_TEX
 	case LIMIT_WAITING:
 	case LIMIT_CROWDED:
 	case LIMIT_OFF_CPU:
+	case LIMIT_NOTHING_CLEARLY:
 		if (isfinite(factor->switches_per_s))
 			add(text,
-			    factor->limit == LIMIT_CROWDED
-				    ? ", its CPU was taken from it %.3g times a second"
-				    : ", it gave up its CPU %.3g times a second",
+			    factor->pushed_off ? ", its CPU was taken from it %.3g times a second"
+					       : ", it gave up its CPU %.3g times a second",
 			    factor->switches_per_s);
 		break;
 	case LIMIT_PAGE_FAULTS:

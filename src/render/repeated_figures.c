@@ -1,13 +1,7 @@
 #include "render/repeated_figures.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static bool is_time(const struct run_unit *unit)
-{
-	return strcmp(unit->name, "ms") == 0;
-}
 
 struct run_unit repeated_unit(const struct repeated_measure *measure)
 {
@@ -24,10 +18,8 @@ void repeated_figure(const struct repeated_measure *measure, double value,
 	struct run_unit unit = repeated_unit(measure);
 	if (measure->kind == RUN_RATE)
 		stat_figure_number(value, text);
+	else if (strcmp(unit.name, "ms") == 0)
+		snprintf(text, STAT_FIGURE_SIZE, "%.3f", value * unit.factor);
 	else
-		snprintf(text, STAT_FIGURE_SIZE, "%.*f",
-			 is_time(&unit)		 ? 3
-			 : value == floor(value) ? 0
-						 : 1,
-			 value * unit.factor);
+		stat_figure_count(value, text);
 }

@@ -1,6 +1,6 @@
 /*
  * repeated_figures - values of a measure of repeated runs as people read them: times in
- * milliseconds, counts as whole numbers, metrics with four decimals.
+ * milliseconds, counts and metrics as `culprit stat` has them of one run.
  */
 #pragma once
 

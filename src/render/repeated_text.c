@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/counted/limiting_factor.h"
 #include "base/cleanup.h"
 #include "base/csv_cell.h"
+#include "render/limit_text.h"
 #include "render/repeated_figures.h"
 #include "render/stat_figures.h"
 #include "render/stat_separated.h"
@@ -190,21 +192,46 @@ static void print_verdicts(const struct repeated *repeated, struct buffer *out)
 	buffer_append_u8(out, '\n');
 }
 
-void repeated_text_print_commands(const struct repeated *repeated, struct buffer *out)
+/* Whether commands had to wait for others, so that elapsed time is not theirs alone. */
+static bool had_rivals(const struct repeated *repeated, const struct limiting_factor *factors)
 {
-	char name[STAT_FIGURE_SIZE];
+	for (size_t c = 0; c < repeated->commands; c++)
+		if (factors[c].limit == LIMIT_CROWDED || factors[c].limit == LIMIT_OFF_CPU ||
+		    (factors[c].limit == LIMIT_NOTHING_CLEARLY && factors[c].pushed_off))
+			return true;
+	return false;
+}
+
+static void print_explanations(const struct repeated *repeated,
+			       const struct limiting_factor *factors, struct buffer *out)
+{
+	if (repeated->main == REPEATED_ELAPSED && had_rivals(repeated, factors))
+		buffer_append_text(out, "elapsed: other programs may be in it, that had the CPUs; "
+					"not in task-clock (-e task-clock asks for that)\n");
+	if (repeated->rounds >= run_least_rounds(1))
+		buffer_append_text(
+			out, "would find: the difference that 80 of 100 such comparisons find; "
+			     "four times the rounds (-r) find half of it\n");
+	buffer_append_text(out, "+-: the 95 % interval of the mean of such runs. Of what is found "
+				"beside the first line, 5 % is expected\nto be chance\n");
+}
+
+void repeated_text_print_commands(const struct repeated *repeated,
+				  const struct limiting_factor *factors, struct buffer *out)
+{
+	char name[STAT_FIGURE_SIZE], limit[LIMIT_TEXT_SIZE];
 	print_verdicts(repeated, out);
 	for (size_t c = 0; c < repeated->commands; c++) {
 		name_command(c, name);
 		buffer_printf(out, "%s: ", name);
 		append_safe(out, repeated->subjects[c]);
-		buffer_append_u8(out, '\n');
+		limit_text(&factors[c], limit);
+		buffer_printf(out, "\n   %s\n", limit);
 	}
-	buffer_printf(out,
-		      "%zu round%s, %zu before that not counted, in random order (--seed %" PRIu64
-		      ")\n\n",
-		      repeated->rounds, repeated->rounds == 1 ? "" : "s", repeated->warmup,
-		      repeated->seed);
+	buffer_printf(out, "%zu round%s", repeated->rounds, repeated->rounds == 1 ? "" : "s");
+	if (repeated->warmup)
+		buffer_printf(out, ", %zu before that not counted", repeated->warmup);
+	buffer_printf(out, ", in random order (--seed %" PRIu64 ")\n\n", repeated->seed);
 	for (size_t c = 1; c < repeated->commands; c++)
 		print_table(repeated, c, out);
 	for (size_t c = 0; c < repeated->commands; c++) {
@@ -216,8 +243,7 @@ void repeated_text_print_commands(const struct repeated *repeated, struct buffer
 		buffer_printf(out, "%s:\n", name);
 		buffer_append(out, notes.data, notes.size);
 	}
-	buffer_append_text(out, "+-: the 95 % interval of the mean of such runs. Of what is found "
-				"beside the first line, 5 % is expected\nto be chance\n");
+	print_explanations(repeated, factors, out);
 }
 
 /* --- lines of fields --- */

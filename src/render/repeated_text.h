@@ -14,8 +14,9 @@ struct limiting_factor;
  * times, then these events, then these metrics. `factor` NULL: nothing is said about that. */
 void repeated_text_print(const struct repeated *repeated, const struct counts *means,
 			 const struct limiting_factor *factor, struct buffer *out);
-/* Several. */
-void repeated_text_print_commands(const struct repeated *repeated, struct buffer *out);
+/* Several, and what limits each. */
+void repeated_text_print_commands(const struct repeated *repeated,
+				  const struct limiting_factor *factors, struct buffer *out);
 
 /* As render/stat_separated.h, the spread in percent behind the event's name. */
 void repeated_separated_print(const struct repeated *repeated, const struct counts *means,

@@ -8,6 +8,7 @@
 #include "base/count_of.h"
 
 #define MOST_DECIMALS 15
+#define MEAN_BELOW    100
 
 static const char *const state_words[] = {
 	[COUNTS_NOT_COUNTED] = "<not counted>",
@@ -26,6 +27,12 @@ static void group_digits(char text[STAT_FIGURE_SIZE])
 	}
 }
 
+void stat_figure_count(double value, char text[STAT_FIGURE_SIZE])
+{
+	bool whole = value == floor(value) || fabs(value) >= MEAN_BELOW;
+	snprintf(text, STAT_FIGURE_SIZE, "%.*f", whole ? 0 : 2, value);
+}
+
 void stat_figure_value(const struct counts_event *event, const struct counts_value *value,
 		       enum stat_digits digits, char text[STAT_FIGURE_SIZE], const char **unit)
 {
@@ -37,8 +44,10 @@ void stat_figure_value(const struct counts_event *event, const struct counts_val
 	}
 	if (clock)
 		snprintf(text, STAT_FIGURE_SIZE, "%.2f", value->value / 1e6);
+	else if (event->scale != 1)
+		snprintf(text, STAT_FIGURE_SIZE, "%.2f", value->value);
 	else
-		snprintf(text, STAT_FIGURE_SIZE, "%.*f", event->scale != 1 ? 2 : 0, value->value);
+		stat_figure_count(value->value, text);
 	if (digits == STAT_GROUPED)
 		group_digits(text);
 }

@@ -6,7 +6,9 @@ rm probe
 echo input >input
 culprit stat -q -u -e page-faults -r 8 --warmup 1 --seed 5 --cmd true --cmd 'cat; echo "second" output' <input >said
 head -n 1 said | hide 'by [0-9]+.*' 'by N'
-sed -n '3,5p' said
+# what limits each hangs on the machine
+sed -n '3,7p' said | grep -v '^   '
+[ "$(sed -n '3,7p' said | grep -c '^   [a-z]')" = 2 ] || fail "what limits each command is not said"
 grep -E '^(elapsed|user|sys|page-faults)' said | cut -c 1-10
 ! grep -q "second output" said || fail "the output of a command is in the result"
 echo "\$ shown, the result goes elsewhere"

@@ -6,7 +6,8 @@ kind() {
 	culprit stat -q --json -e task-clock,page-faults -o said -- "$@"
 	python3 -c 'import json; print(json.load(open("said"))["limit"]["kind"])'
 }
-expect_equal "limit of sleep" "$(kind sleep 0.3)" waiting
+# long enough that no rival can have kept it from a CPU
+expect_equal "limit of sleep" "$(kind sleep 0.7)" waiting
 cat >spin.py <<'END'
 import time
 end = time.process_time() + 0.3
@@ -31,3 +32,12 @@ expect_between "its page faults' share of the kernel's time" "$(fault_share)" 0.
 expect_match "limit of one that copies nothing to nowhere" "$(kind dd if=/dev/zero of=/dev/null bs=1 count=500000 2>/dev/null)" \
 	'^(kernel|nothing-clearly|cpu|crowded|off-cpu)$'
 expect_between "its page faults' share of the kernel's time" "$(fault_share)" 0 0.1
+# one that somebody else started, and that does not run at all
+sleep 30 &
+sleeper=$!
+culprit stat -q --json -e task-clock,page-faults -o said -p $sleeper sleep 0.2
+kill $sleeper
+expect_match "limit of a process that sleeps" "$(python3 -c 'import json; print(json.load(open("said"))["limit"]["kind"])')" '^(waiting|off-cpu)$'
+# times of the whole run are no part of what is counted after a delay
+culprit stat -q --json -n -D 50 -o said -- sleep 0.1
+expect_equal "user time after a delay" "$(python3 -c 'import json; print(json.load(open("said"))["user_ns"])')" None

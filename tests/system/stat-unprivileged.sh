@@ -17,6 +17,16 @@ expect_match "reason" "$(cat said)" 'not counted: context-switches(:u)?: permiss
 status=0
 as_user -a --duration 10ms >said 2>&1 || status=$?
 expect_match "whole CPUs" "$(cat said)" 'permission denied'
+expect_match "without any count" "$(cat said)" 'none of the events can be counted'
+expect_equal "status without any count" $status 1
+status=0
+as_user -p $$ --duration 10ms >said 2>&1 || status=$?
+expect_equal "status of another user's process" $status 1
+expect_match "another user's process" "$(cat said)" "process $$ is another user's"
+as_user -x , -e context-switches:u,page-faults:k -o - true >counted 2>said
+expect_match "switches of user code" "$(cat counted)" '^<not supported>,,context-switches:u'
+expect_match "reason" "$(cat said)" 'context-switches:u: it happens in the kernel'
+expect_match "reason" "$(cat said)" 'page-faults:k: permission denied \(perf_event_paranoid is 2\)'
 # too many targets for the descriptors that one may have: the message says what to raise
 (
 	ulimit -n 15

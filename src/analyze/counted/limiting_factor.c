@@ -9,9 +9,14 @@
  * tenth of the time does not. */
 #define WAITS_BELOW 0.5
 #define BUSY_FROM   0.9
-/* Of one CPU: to have that little of it, because others have the rest, a program needs 20 rivals.
- */
-#define HARDLY_RUNS 0.05
+/* Of one CPU: to have that little of it, because others have the rest, a program needs 20 rivals,
+ * or has to wait for its turn each time that it could go on: not if that is so seldom that each
+ * turn would have to take a tenth of a second and longer. */
+#define HARDLY_RUNS	   0.05
+#define HARDLY_RUNS_FROM_S 0.5
+#define SELDOM_PER_S	   10
+/* Of the CPUs' time: when so much of it was idle, who could run did not have to wait for long. */
+#define IDLE_FROM 0.25
 /* Of all CPUs. */
 #define ALL_FROM 0.9
 /* One kind of switches explains why it is off the CPU when there are so many times more of it. */
@@ -62,13 +67,16 @@ static enum limit why_off_cpu(const struct run_figures *figures, double used)
 {
 	double voluntary = figures->voluntary_switches;
 	double involuntary = figures->involuntary_switches;
-	if (used < HARDLY_RUNS)
+	bool idle =
+		figures->idle_share >= IDLE_FROM; /* else the CPUs were busy, or it is not known */
+	bool seldom = voluntary + involuntary < SELDOM_PER_S * figures->elapsed_s;
+	if (used < HARDLY_RUNS && figures->elapsed_s >= HARDLY_RUNS_FROM_S && seldom)
 		return LIMIT_WAITING;
-	if (!isfinite(voluntary) || !isfinite(involuntary))
-		return LIMIT_OFF_CPU;
-	if (voluntary > SWITCHES_RATIO * involuntary)
+	if (involuntary > SWITCHES_RATIO * voluntary)
+		return LIMIT_CROWDED;
+	if (idle && (used < HARDLY_RUNS || voluntary > SWITCHES_RATIO * involuntary))
 		return LIMIT_WAITING;
-	return involuntary > SWITCHES_RATIO * voluntary ? LIMIT_CROWDED : LIMIT_OFF_CPU;
+	return LIMIT_OFF_CPU;
 }
 
 /* Whether most of the CPU time is the kernel's, beyond the error of its ticks. */
@@ -137,7 +145,8 @@ struct limiting_factor limiting_factor_of(const struct run_figures *figures)
 		factor.limit = why_off_cpu(figures, factor.cpus_used);
 	else
 		factor.limit = on_cpu(figures, &factor);
-	if (factor.limit == LIMIT_CROWDED)
+	factor.pushed_off = figures->involuntary_switches > figures->voluntary_switches;
+	if (factor.pushed_off)
 		factor.switches_per_s = quotient(figures->involuntary_switches, figures->elapsed_s);
 	return factor;
 }

@@ -17,6 +17,7 @@ struct run_figures {
 	double page_fault_s; /* what the cheapest kind of one costs here */
 	/* Times that it gave the CPU up to wait, and that it was taken away. */
 	double voluntary_switches, involuntary_switches;
+	double idle_share;	       /* of the time of the CPUs that it was allowed to use */
 	double slots[TOPDOWN_LEVEL_1]; /* shares, by category; all NAN without TopDown */
 };
 
@@ -46,7 +47,10 @@ struct limiting_factor {
 	double page_faults_per_s;   /* of CPU time */
 	double page_fault_share;    /* of the kernel's time, at least */
 	double misprediction_share; /* of cycles, at least */
-	double switches_per_s; /* voluntary ones, of elapsed time; of LIMIT_CROWDED the others */
+	/* Of elapsed time: the voluntary ones, or, when there were more of them, those at which it
+	   was pushed off. */
+	double switches_per_s;
+	bool pushed_off; /* it is the latter */
 };
 
 struct limiting_factor limiting_factor_of(const struct run_figures *figures);

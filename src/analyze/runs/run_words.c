@@ -64,7 +64,7 @@ static const char *less_word(enum run_measure measure)
 	return NULL;
 }
 
-/* How a number is written: in percent or as it is, with two digits of what it is sure to. */
+/* How a number is written: in percent or in its unit, with two digits of what it is sure to. */
 struct form {
 	double factor;
 	int decimals;
@@ -90,6 +90,8 @@ static const char *number(char text[NUMBER_BYTES], const struct form *form, enum
 			  double value)
 {
 	double shown = form->factor * value;
+	if (fabs(shown) < 0.5 * pow(10, -form->decimals))
+		return "0";
 	const char *plus = sign == SIGN_BOTH && shown >= 0 ? "+" : "";
 	if (fabs(shown) < MOST_PLAIN)
 		snprintf(text, NUMBER_BYTES, "%s%.*f", plus, form->decimals, shown);

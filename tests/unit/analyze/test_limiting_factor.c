@@ -27,6 +27,7 @@ static struct run_figures spinning(void)
 		.page_fault_s = 1e-6,
 		.voluntary_switches = 1,
 		.involuntary_switches = 20,
+		.idle_share = 0.8,
 		.slots = { NAN, NAN, NAN, NAN },
 	};
 }
@@ -77,6 +78,36 @@ static void a_sleeping_program_waits(void **state)
 	figures.busy_s = 0.001;
 	figures.voluntary_switches = figures.involuntary_switches = 1;
 	assert_limit(&figures, LIMIT_WAITING);
+}
+
+/* Each time that it could go on it may have had to wait for its turn. */
+static void on_busy_cpus_a_program_that_gave_its_cpu_up_may_not_have_waited(void **state)
+{
+	(void)state;
+	struct run_figures figures = sleeping();
+	figures.idle_share = 0.1;
+	assert_limit(&figures, LIMIT_OFF_CPU);
+	figures.idle_share = NAN; /* too short for ticks, or /proc is not there */
+	assert_limit(&figures, LIMIT_OFF_CPU);
+	figures.busy_s = 0.04; /* java -version among four that spin: 80 switches a second */
+	assert_limit(&figures, LIMIT_OFF_CPU);
+	figures.voluntary_switches = figures.involuntary_switches = 1; /* sleep(1) among them */
+	assert_limit(&figures, LIMIT_WAITING);
+	figures.elapsed_s = 0.02; /* true, held up by one rival's slice of time */
+	figures.busy_s = 0.0005;
+	figures.voluntary_switches = figures.involuntary_switches = 0;
+	assert_limit(&figures, LIMIT_OFF_CPU);
+}
+
+static void processes_that_others_started_wait_where_cpus_are_idle(void **state)
+{
+	(void)state;
+	struct run_figures figures = sleeping();
+	figures.voluntary_switches = figures.involuntary_switches = NAN;
+	figures.busy_s = 0.01;
+	assert_limit(&figures, LIMIT_WAITING);
+	figures.idle_share = 0;
+	assert_limit(&figures, LIMIT_OFF_CPU);
 }
 
 static void who_is_pushed_off_the_cpu_does_not_wait(void **state)
@@ -194,6 +225,12 @@ static void between_waiting_and_computing_nothing_is_clear(void **state)
 	struct run_figures figures = spinning();
 	figures.busy_s = figures.user_s = 0.7;
 	assert_limit(&figures, LIMIT_NOTHING_CLEARLY);
+	/* which kind of switches there were is told */
+	struct limiting_factor factor = limiting_factor_of(&figures);
+	assert_true(factor.pushed_off && factor.switches_per_s == 20);
+	figures.voluntary_switches = 30;
+	factor = limiting_factor_of(&figures);
+	assert_true(!factor.pushed_off && factor.switches_per_s == 30);
 }
 
 static void what_was_not_measured_is_not_judged(void **state)
@@ -219,6 +256,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_spinning_program_is_bound_by_its_cpu),
 		cmocka_unit_test(a_sleeping_program_waits),
+		cmocka_unit_test(on_busy_cpus_a_program_that_gave_its_cpu_up_may_not_have_waited),
+		cmocka_unit_test(processes_that_others_started_wait_where_cpus_are_idle),
 		cmocka_unit_test(who_is_pushed_off_the_cpu_does_not_wait),
 		cmocka_unit_test(a_faulting_program_is_bound_by_page_faults),
 		cmocka_unit_test(kernel_time_without_as_many_faults_is_the_kernels_work),

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "analyze/runs/run_comparison.h"
 #include "analyze/runs/run_words.h"
@@ -161,6 +162,34 @@ static void counts_of_0_are_compared_by_their_difference(void **state)
 	assert_near("change", c.change.value, 0, 0);
 }
 
+static void differences_have_their_unit_and_nothing_has_a_sign(void **state)
+{
+	(void)state;
+	const struct run_unit faults = { "faults", 1 }, ms = { "ms", 1e3 };
+	static const double values[] = { 0, 3, 1, 4, 0, 5, 2, 6, 0, 3, 1, 5, 0, 4 };
+	struct run_comparison c = compare(values, 7);
+	char text[RUN_WORDS_BYTES];
+	run_verdict_text(&c, RUN_COUNT, faults, text);
+	assert_string_equal(text, "more by 3.5 faults (3.0 to 4.5)");
+	run_detectable_text(&c, faults, text);
+	assert_non_null(strstr(text, " faults"));
+	static const double same[12] = { 0 };
+	c = compare(same, 6);
+	run_verdict_text(&c, RUN_COUNT, faults, text);
+	assert_string_equal(text, "no difference found (the same in nearly every round)");
+	static const double seconds[] = { 0.001, 0.003, 0, 0, 0.002, 0, 0, 0.002, 0, 0, 0, 0 };
+	c = compare(seconds, 6);
+	run_verdict_text(&c, RUN_TIME, ms, text);
+	assert_string_equal(text, "no difference found (within -2.0 to +2.0 ms)");
+	static const double rarely[] = { 0.001, 0, 0.002, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+	c = compare(rarely, 7);
+	run_verdict_text(&c, RUN_TIME, ms, text);
+	assert_string_equal(text, "no difference found (within -1.0 to 0 ms)");
+	c = compare(slower, 5);
+	run_verdict_text(&c, RUN_TIME, ms, text);
+	assert_string_equal(text, "too few runs: 5 reach a level of 93.8 %, and 95 % takes 6");
+}
+
 /* As instructions that the program decides: any difference is one. */
 static void what_does_not_vary_differs_or_does_not(void **state)
 {
@@ -288,6 +317,7 @@ int main(void)
 		cmocka_unit_test(one_wild_round_of_twelve_hides_nothing),
 		cmocka_unit_test(rounds_without_a_value_are_left_out),
 		cmocka_unit_test(counts_of_0_are_compared_by_their_difference),
+		cmocka_unit_test(differences_have_their_unit_and_nothing_has_a_sign),
 		cmocka_unit_test(what_does_not_vary_differs_or_does_not),
 		cmocka_unit_test(infinite_values_are_refused),
 		cmocka_unit_test(extreme_values_keep_their_ratio),

@@ -141,6 +141,33 @@ static void leaves_the_kernel_out_where_it_may_not_be_counted(void **state)
 	close_scene(&scene);
 }
 
+static void does_not_count_switches_without_the_kernel_in_which_they_happen(void **state)
+{
+	(void)state;
+	struct scene scene;
+	struct count_options options = { .user_only = true };
+	struct count_reading readings[3];
+	const char *events = "context-switches,cpu-migrations:u,page-faults";
+	replayed_begin();
+	replayed.judge = refuse_the_kernels;
+	assert_int_equal(open_scene(&scene, counting_intel, events, NULL), 0);
+	assert_int_equal(count_set_read(scene.set, 0, readings), 0);
+	assert_int_equal(readings[0].state, COUNT_NOT_SUPPORTED);
+	assert_int_equal(readings[0].code, -EACCES);
+	assert_int_equal(readings[1].state, COUNT_NOT_SUPPORTED);
+	assert_int_equal(readings[1].code, -EOPNOTSUPP);
+	assert_int_equal(readings[2].state, COUNT_OPEN);
+	close_scene(&scene);
+	/* with the right to, they are counted whole, also where user code alone is wanted */
+	replayed_begin();
+	assert_int_equal(open_scene(&scene, counting_intel, events, &options), 0);
+	assert_int_equal(count_set_read(scene.set, 0, readings), 0);
+	assert_int_equal(readings[0].state, COUNT_OPEN);
+	assert_false(count_set_is_user_only(scene.set, 0));
+	assert_true(count_set_is_user_only(scene.set, 2));
+	close_scene(&scene);
+}
+
 static void names_the_event_for_which_there_are_too_few_files(void **state)
 {
 	(void)state;
@@ -261,6 +288,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_open_keeps_nobody_from_counting),
 		cmocka_unit_test(refuses_what_would_be_multiplexed_by_name),
 		cmocka_unit_test(leaves_the_kernel_out_where_it_may_not_be_counted),
+		cmocka_unit_test(does_not_count_switches_without_the_kernel_in_which_they_happen),
 		cmocka_unit_test(names_the_event_for_which_there_are_too_few_files),
 		cmocka_unit_test(sums_targets_without_those_that_ended),
 		cmocka_unit_test(says_when_all_targets_have_ended),

@@ -279,10 +279,14 @@ static void switches_are_counted_where_user_code_alone_is(void **state)
 {
 	(void)state;
 	struct scene scene;
-	struct culprit_options options = { .flags = CULPRIT_USER_ONLY };
+	struct culprit_options options = { .flags = CULPRIT_USER_ONLY | CULPRIT_STRICT };
 	replayed_begin();
 	assert_int_equal(open_scene(&scene, counting_intel, "cycles,context-switches", &options),
 			 0);
+	/* what was asked for is no substitute */
+	assert_int_equal(culprit_counters_event(scene.counters, 0, &scene.event), 0);
+	assert_string_equal(scene.event.counted, "cycles");
+	assert_null(scene.event.why);
 	assert_true(hardware(PERF_COUNT_HW_CPU_CYCLES)->attr.exclude_kernel);
 	struct replayed_event *switches =
 		replayed_find(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES);
@@ -338,6 +342,27 @@ static void a_process_whose_first_thread_has_ended_is_counted(void **state)
 	close(ending[1]);
 	pthread_join(thread, NULL);
 	close(ending[0]);
+}
+
+/* As with perf_event_paranoid of 2: of user code switches would be counted as 0. */
+static void switches_are_absent_where_user_code_alone_may_be_counted(void **state)
+{
+	(void)state;
+	struct scene scene;
+	static const char events[] = "context-switches,context-switches:u,task-clock:u";
+	replayed_begin();
+	replayed.judge = refuse_the_kernels_side;
+	assert_int_equal(open_scene(&scene, counting_intel, events, NULL), 0);
+	assert_null(replayed_find(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES));
+	assert_int_equal(culprit_counters_event(scene.counters, 0, &scene.event), 0);
+	assert_null(scene.event.counted);
+	assert_non_null(strstr(scene.event.why, "permission denied"));
+	assert_int_equal(culprit_counters_event(scene.counters, 1, &scene.event), 0);
+	assert_null(scene.event.counted);
+	assert_string_equal(scene.event.why, "it happens in the kernel, which is left out");
+	assert_int_equal(culprit_counters_event(scene.counters, 2, &scene.event), 0);
+	assert_string_equal(scene.event.counted, "task-clock:u");
+	close_scene(&scene);
 }
 
 static void time_on_cores_of_another_type_is_no_multiplexing(void **state)
@@ -607,6 +632,7 @@ int main(void)
 		cmocka_unit_test(switches_are_counted_where_user_code_alone_is),
 		cmocka_unit_test(pinned_events_share_a_group),
 		cmocka_unit_test(a_process_whose_first_thread_has_ended_is_counted),
+		cmocka_unit_test(switches_are_absent_where_user_code_alone_may_be_counted),
 		cmocka_unit_test(time_on_cores_of_another_type_is_no_multiplexing),
 		cmocka_unit_test(
 			a_third_of_the_time_off_the_pmu_is_multiplexing_on_such_machines_too),

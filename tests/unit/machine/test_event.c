@@ -395,6 +395,9 @@ static void a_misspelt_name_is_answered_with_the_nearest(void **state)
 	refuses(&w, "L1-dcache-load-mises", -ENOENT,
 		"unknown event 'L1-dcache-load-mises'; did you mean 'L1-dcache-load-misses'?");
 	refuses(&w, "gibberish", -ENOENT, "unknown event 'gibberish'");
+	refuses(&w, "gibberish:u", -ENOENT, "unknown event 'gibberish'");
+	refuses(&w, "sched:sched_switch", -ENOENT,
+		"tracepoints, as 'sched:sched_switch', are not counted or sampled");
 	refuses(&w, "cpu/event=1/", -ENOENT,
 		"this machine has no PMU 'cpu': no hardware counters are here");
 }

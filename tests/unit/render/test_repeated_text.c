@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/counted/limiting_factor.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json_stream.h"
@@ -29,6 +30,15 @@ struct story {
 };
 
 static const char *const subjects[COMMANDS] = { "one", "two" };
+static const struct limiting_factor factors[COMMANDS] = {
+	{ .limit = LIMIT_CPU, .cpus_used = 0.98, .cpus = NAN, .instructions_per_cycle = NAN },
+	{ .limit = LIMIT_CROWDED,
+	  .cpus_used = 0.25,
+	  .cpus = NAN,
+	  .instructions_per_cycle = NAN,
+	  .switches_per_s = 40,
+	  .pushed_off = true },
+};
 
 /* Runs of 1 ms and something, of which the sixth of the first command takes 5 ms; counts of 0 to 3,
  * of the second command 4 more. */
@@ -80,7 +90,7 @@ static void notes_have_the_units_and_digits_of_the_table(void **state)
 	CLEANUP(buffer_release) struct buffer out = { 0 };
 	static struct story story;
 	tell(&story);
-	repeated_text_print_commands(&story.repeated, &out);
+	repeated_text_print_commands(&story.repeated, factors, &out);
 	assert_has(&out, "\n 1 of 12 runs stand out in elapsed: from 1.000 to 5.000 ms, median "
 			 "1.065\n");
 	assert_has(&out, "\n 1 of 12 runs stand out in task-clock: from 1.000 to 5.000 ms, median "
@@ -96,11 +106,34 @@ static void a_difference_has_its_unit_in_the_first_line_too(void **state)
 	CLEANUP(buffer_release) struct buffer out = { 0 };
 	static struct story story;
 	tell(&story);
-	repeated_text_print_commands(&story.repeated, &out);
+	repeated_text_print_commands(&story.repeated, factors, &out);
 	assert_has(&out, "B against A, faults: more by 4.0 pages (4.0 to 4.0)\n");
 	out.size = 0;
 	repeated_json_print(&story.repeated, &out);
 	assert_has(&out, "\"text\":\"more by 4.0 pages (4.0 to 4.0)\"");
+}
+
+static void each_command_has_what_limits_it(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	static struct story story;
+	tell(&story);
+	repeated_text_print_commands(&story.repeated, factors, &out);
+	assert_has(&out,
+		   "\nA: one\n   CPU-bound: 0.98 CPUs used\nB: two\n   other programs had the "
+		   "CPUs: 0.25 CPUs used, its CPU was taken from it 40 times a second\n"
+		   "12 rounds, in random order");
+	assert_null(strstr(buffer_text(&out), "elapsed: other programs"));
+	/* only where it is elapsed time that is judged */
+	out.size = 0;
+	story.repeated.main = REPEATED_ELAPSED;
+	repeated_text_print_commands(&story.repeated, factors, &out);
+	assert_has(&out, "\nelapsed: other programs may be in it");
+	out.size = 0;
+	const struct limiting_factor alone[COMMANDS] = { factors[0], factors[0] };
+	repeated_text_print_commands(&story.repeated, alone, &out);
+	assert_null(strstr(buffer_text(&out), "elapsed: other programs"));
 }
 
 static void lines_of_fields_say_what_the_change_is(void **state)
@@ -160,6 +193,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(notes_have_the_units_and_digits_of_the_table),
 		cmocka_unit_test(a_difference_has_its_unit_in_the_first_line_too),
+		cmocka_unit_test(each_command_has_what_limits_it),
 		cmocka_unit_test(lines_of_fields_say_what_the_change_is),
 		cmocka_unit_test(a_metrics_spread_stands_beside_it),
 	};

@@ -256,6 +256,44 @@ static void every_limit_has_a_sentence(void **state)
 	}
 }
 
+static const char *figure_of(double value, char text[STAT_FIGURE_SIZE])
+{
+	const struct counts_value counted = { .state = COUNTS_KNOWN, .value = value };
+	const char *unit;
+	stat_figure_value(&events[1], &counted, STAT_GROUPED, text, &unit);
+	return text;
+}
+
+static const char *metric_of(double value, char text[STAT_FIGURE_SIZE])
+{
+	stat_figure_metric(&(struct counts_value){ .state = COUNTS_KNOWN, .value = value }, text);
+	return text;
+}
+
+/* Half a context switch a run is not 0. */
+static void means_of_few_are_not_rounded_to_0(void **state)
+{
+	(void)state;
+	char text[STAT_FIGURE_SIZE];
+	assert_string_equal(figure_of(0.5, text), "0.50");
+	assert_string_equal(figure_of(0, text), "0");
+	assert_string_equal(figure_of(57, text), "57");
+	assert_string_equal(figure_of(12345.25, text), "12,345");
+}
+
+/* Of ns, for instance. */
+static void small_metrics_keep_their_digits(void **state)
+{
+	(void)state;
+	char text[STAT_FIGURE_SIZE];
+	assert_string_equal(metric_of(0.000083333, text), "0.00008333");
+	assert_string_equal(metric_of(-0.05, text), "-0.05000");
+	assert_string_equal(metric_of(0, text), "0.0000");
+	assert_string_equal(metric_of(1.5, text), "1.5000");
+	assert_string_equal(metric_of(133296.42, text), "133296.4");
+	assert_string_equal(metric_of(1e-300, text), "0.000000000000000");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +306,8 @@ int main(void)
 		cmocka_unit_test(uses_of_slots_are_lines_with_what_is_to_be_known_of_them),
 		cmocka_unit_test(digits_are_grouped_by_threes),
 		cmocka_unit_test(every_limit_has_a_sentence),
+		cmocka_unit_test(means_of_few_are_not_rounded_to_0),
+		cmocka_unit_test(small_metrics_keep_their_digits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

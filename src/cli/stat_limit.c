@@ -6,6 +6,10 @@
 #include "machine/fault_cost.h"
 #include "machine/topdown.h"
 
+/* A command gives up its CPU when it is held before its exec, and at its end; either may be missed.
+ */
+#define STARTING_SWITCHES 2
+
 _Static_assert(SLOTS_RETIRING == (int)TOPDOWN_RETIRING &&
 		       SLOTS_BACKEND == (int)TOPDOWN_BACKEND_BOUND &&
 		       SLOTS_FRONTEND == (int)TOPDOWN_FRONTEND_BOUND &&
@@ -47,6 +51,7 @@ struct limiting_factor stat_limit_of(const struct counts *counts, const struct s
 		.page_fault_s = NAN,
 		.voluntary_switches = times->voluntary_switches,
 		.involuntary_switches = times->involuntary_switches,
+		.starting_switches = STARTING_SWITCHES,
 		.idle_share = times->idle_share,
 		.slots = { NAN, NAN, NAN, NAN },
 	};

@@ -35,6 +35,8 @@ MARKUP = b"\"'<b onclick=x>&;,\\%1B"
 HOSTILE = MARK + STEERS + b"\t\r\nculprit: FORGED\n" + MARKUP
 ONE_LINE = MARK + STEERS.replace(b";", b"") + b"\rculprit: FORGED" + MARKUP.replace(b";", b"")  # for formats of lines
 HIDDEN = {"Cc", "Cf", "Zl", "Zp", "Cs"}
+# the line that stat overwrites while rounds run (cli/progress.h); nothing of a stranger is in it
+PROGRESS = re.compile(rb"\r(?:culprit: (?:round \d+ of \d+|warming up)(?:, about \d+ s left)? )?\x1b\[K")
 TERMINAL_STYLES = re.compile(rb"\x1b\[[012]m")
 
 failures = []
@@ -160,7 +162,7 @@ def in_terminal(command, variables):
         shown += piece
     process.wait()
     os.close(terminal)
-    return shown.replace(b"\r\n", b"\n")
+    return PROGRESS.sub(b"", shown.replace(b"\r\n", b"\n"))
 
 
 ENVIRONMENT = os.environb.copy()

@@ -31,13 +31,14 @@ static int write_to(FILE *stream, const struct buffer *page, enum page_kind kind
 	if (kind == PAGE_JSON)
 		return print(page, stream);
 	const char *bytes = (const char *)page->data;
+	char between = kind == PAGE_FIELDS ? '\t' : '\n';
 	for (size_t i = 0; i < page->size;) {
 		size_t from = i, own = 0;
-		while (i < page->size && bytes[i] != '\n' &&
+		while (i < page->size && bytes[i] != '\n' && bytes[i] != between &&
 		       (own = text_style_size(bytes + i, page->size - i)) == 0)
 			i++;
 		text_append_safe(&safe, bytes + from, i - from);
-		own = i < page->size && bytes[i] == '\n' ? 1 : own;
+		own = i < page->size && (bytes[i] == '\n' || bytes[i] == between) ? 1 : own;
 		if (i < page->size)
 			buffer_append(&safe, bytes + i, own);
 		i += own;

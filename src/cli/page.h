@@ -8,8 +8,10 @@
 struct buffer;
 
 enum page_kind {
-	PAGE_TEXT, /* for people; newlines and text_append_style()'s colours are the page's own */
-	PAGE_JSON, /* as base/json_stream.h writes it */
+	PAGE_TEXT,   /* for people; newlines and text_append_style()'s colours are the page's own */
+	PAGE_FIELDS, /* as text, where tabs may be between fields; none is in one (base/csv_cell.h)
+		      */
+	PAGE_JSON,   /* as base/json_stream.h writes it */
 };
 
 /* Makes the text safe as a last guard: one that a renderer made safe already stays as it is.

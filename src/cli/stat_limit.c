@@ -6,6 +6,10 @@
 #include "machine/fault_cost.h"
 #include "machine/topdown.h"
 
+/* A command gives up its CPU when it is held before its exec, and at its end; either may be missed.
+ */
+#define STARTING_SWITCHES 2
+
 /* CPU time of what is watched: events of a task are to count whenever it runs. */
 static double busy_s(const struct counts *counts, const struct counts_row *row,
 		     const struct stat_times *times)
@@ -41,6 +45,7 @@ struct limiting_factor stat_limit_of(const struct counts *counts, const struct s
 		.page_fault_s = NAN,
 		.voluntary_switches = times->voluntary_switches,
 		.involuntary_switches = times->involuntary_switches,
+		.starting_switches = STARTING_SWITCHES,
 		.idle_share = times->idle_share,
 		.slots = { NAN, NAN, NAN, NAN },
 	};

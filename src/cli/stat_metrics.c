@@ -83,6 +83,22 @@ static size_t find_or_add(const void *context, const char *text, size_t *name)
 	return *adding->code < 0 ? 0 : known;
 }
 
+/* What a name of a metric, or a list of them, is written with. */
+static const char name_letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-,";
+
+static int refuse_name(const char *text, struct error *err)
+{
+	CLEANUP(buffer_release) struct buffer names = { 0 };
+	for (size_t i = 0; i < metric_name_count; i++)
+		buffer_printf(&names, "%s%s", i ? ", " : "", metric_names[i].name);
+	if (buffer_failed(&names))
+		return error_set(err, -ENOMEM, "out of memory for metrics");
+	return error_set(
+		err, -ENOENT,
+		"--metric: '%s' is no metric or event; metrics, one for each --metric, are %s",
+		text, buffer_text(&names));
+}
+
 int stat_metrics_add_events(const struct stat_options *options, const struct pmu_list *pmus,
 			    struct event_list *list, struct error *err)
 {
@@ -97,6 +113,9 @@ int stat_metrics_add_events(const struct stat_options *options, const struct pmu
 					   &adding, expression, &mistake);
 		if (code < 0)
 			return code;
+		if (ret == -ENOENT && strspn(options->metrics.items[i], name_letters) ==
+					      strlen(options->metrics.items[i]))
+			return refuse_name(options->metrics.items[i], err);
 		if (ret < 0)
 			return error_set(err, ret, "--metric: %s", mistake.text);
 	}

@@ -228,6 +228,8 @@ static int check_output(const struct verb *verb)
 	if (asked.append && (!asked.output || strcmp(asked.output, "-") == 0))
 		return options_misuse(verb, "--append needs --output and a file");
 	asked.separator = asked.csv ? "," : asked.separator;
+	if (asked.separator && strcmp(asked.separator, "\\t") == 0)
+		asked.separator = "\t"; /* as perf stat takes it */
 	asked.format = asked.json ? STAT_JSON : separated ? STAT_SEPARATED : STAT_TEXT;
 	asked.rows = asked.per_thread ? STAT_PER_THREAD
 		     : asked.per_core ? STAT_PER_CORE

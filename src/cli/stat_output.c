@@ -50,7 +50,10 @@ int stat_output_open(struct stat_output *output, const struct stat_options *opti
 
 int stat_output_write(struct stat_output *output, const struct buffer *bytes)
 {
-	enum page_kind kind = output->options->format == STAT_JSON ? PAGE_JSON : PAGE_TEXT;
+	enum stat_format format = output->options->format;
+	enum page_kind kind = format == STAT_JSON	 ? PAGE_JSON
+			      : format == STAT_SEPARATED ? PAGE_FIELDS
+							 : PAGE_TEXT;
 	int status = 0;
 	if (buffer_failed(bytes)) {
 		message_error("out of memory for what is printed");

@@ -25,9 +25,7 @@
 #define SLICE_NS	UINT64_C(20000000)
 #define SLICE_SELDOM_NS UINT64_C(1000000000)
 #define SLICE_TARGETS	16 /* with more of them reading would take too much */
-/* Times that a command gives up its CPU for us: held before its exec, and when it is gone. */
-#define OUR_SWITCHES 2
-#define LOOK_MS	     50 /* how often it is looked whether what is watched still runs */
+#define LOOK_MS		50 /* how often it is looked whether what is watched still runs */
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
 #endif
@@ -375,8 +373,7 @@ static void note_times(struct running *running, uint64_t end_ns)
 	times->user_s = (double)command->user_ns / 1e9;
 	times->system_s = (double)command->system_ns / 1e9;
 	if (command->switches_known) {
-		times->voluntary_switches =
-			fmax(0, (double)command->voluntary_switches - OUR_SWITCHES);
+		times->voluntary_switches = (double)command->voluntary_switches;
 		times->involuntary_switches = (double)command->involuntary_switches;
 	}
 }

@@ -41,16 +41,18 @@ static const char *const slots_words[TOPDOWN_LEVEL_1] = {
 
 static void add_reason(const struct limiting_factor *factor, char text[LIMIT_TEXT_SIZE])
 {
+	/* three digits, and all that are before the point */
+	int digits = factor->switches_per_s >= 1000 ? (int)log10(factor->switches_per_s) + 1 : 3;
 	switch (factor->limit) {
 	case LIMIT_WAITING:
 	case LIMIT_CROWDED:
 	case LIMIT_OFF_CPU:
 	case LIMIT_NOTHING_CLEARLY:
-		if (isfinite(factor->switches_per_s))
+		if (factor->switches_per_s > 0)
 			add(text,
-			    factor->pushed_off ? ", its CPU was taken from it %.3g times a second"
-					       : ", it gave up its CPU %.3g times a second",
-			    factor->switches_per_s);
+			    factor->pushed_off ? ", its CPU was taken from it %.*g times a second"
+					       : ", it gave up its CPU %.*g times a second",
+			    digits, factor->switches_per_s);
 		break;
 	case LIMIT_PAGE_FAULTS:
 		add(text,

@@ -16,6 +16,8 @@ culprit stat -q -n -r 2 --seed 5 --show-output --cmd 'echo one' --cmd 'echo two'
 grep -q 'against A' beside || fail "the result is not on standard error"
 echo "\$ csv"
 culprit stat -q -u -e page-faults --csv -r 6 --seed 5 --cmd true --cmd 'cat /dev/null; ls /' | awk -F , '/page/ { print $1, $3, $4, NF, $NF }'
+echo "\$ a tab, as perf stat takes it"
+culprit stat -q -n -x '\t' -r 2 --cmd true --cmd true | awk -F "$(printf '\t')" '/elapsed/ { print $1, $3, NF }'
 echo "\$ too few"
 culprit stat -q -n -r 3 --seed 5 --cmd true --cmd true | head -n 1
 echo "\$ as many rounds as bear a wild one"

@@ -26,6 +26,7 @@ say --control fifo:/no/such touch ran
 say -n -e cycles touch ran
 say -e cylces touch ran
 say -M ipx touch ran
+say -M ipc,cpi touch ran
 say -M 'page-faults/' touch ran
 say -M '(page-faults' touch ran
 say --topdown=3 touch ran

@@ -9,12 +9,10 @@
  * tenth of the time does not. */
 #define WAITS_BELOW 0.5
 #define BUSY_FROM   0.9
-/* Of one CPU: to have that little of it, because others have the rest, a program needs 20 rivals,
- * or has to wait for its turn each time that it could go on: not if that is so seldom that each
- * turn would have to take a tenth of a second and longer. */
-#define HARDLY_RUNS	   0.05
-#define HARDLY_RUNS_FROM_S 0.5
-#define SELDOM_PER_S	   10
+/* Of one CPU: who waits most of the time, and may be woken too often to be told otherwise. */
+#define HARDLY_RUNS 0.05
+/* Who is ready to run gets its turn sooner, unless there are tens of rivals for each CPU. */
+#define TURN_WITHIN_S 0.05
 /* Of the CPUs' time: when so much of it was idle, who could run did not have to wait for long. */
 #define IDLE_FROM 0.25
 /* Of all CPUs. */
@@ -67,14 +65,16 @@ static enum limit why_off_cpu(const struct run_figures *figures, double used)
 {
 	double voluntary = figures->voluntary_switches;
 	double involuntary = figures->involuntary_switches;
+	double own = voluntary - figures->starting_switches; /* at the least */
+	double off_s = figures->elapsed_s - figures->busy_s;
 	bool idle =
 		figures->idle_share >= IDLE_FROM; /* else the CPUs were busy, or it is not known */
-	bool seldom = voluntary + involuntary < SELDOM_PER_S * figures->elapsed_s;
-	if (used < HARDLY_RUNS && figures->elapsed_s >= HARDLY_RUNS_FROM_S && seldom)
+	if (voluntary > 0 && off_s > TURN_WITHIN_S * (voluntary + involuntary))
 		return LIMIT_WAITING;
-	if (involuntary > SWITCHES_RATIO * voluntary)
+	if (!idle && involuntary > SWITCHES_RATIO * voluntary &&
+	    off_s <= TURN_WITHIN_S * involuntary)
 		return LIMIT_CROWDED;
-	if (idle && (used < HARDLY_RUNS || voluntary > SWITCHES_RATIO * involuntary))
+	if (idle && (used < HARDLY_RUNS || own > SWITCHES_RATIO * involuntary))
 		return LIMIT_WAITING;
 	return LIMIT_OFF_CPU;
 }
@@ -123,6 +123,8 @@ static enum limit on_cpu(const struct run_figures *figures, struct limiting_fact
 
 struct limiting_factor limiting_factor_of(const struct run_figures *figures)
 {
+	double own = figures->voluntary_switches - figures->starting_switches;
+	own = own < 0 ? 0 : own; /* NAN stays */
 	struct limiting_factor factor = {
 		.limit = LIMIT_NOT_KNOWN,
 		.slots_share = NAN,
@@ -135,7 +137,7 @@ struct limiting_factor limiting_factor_of(const struct run_figures *figures)
 			quotient(figures->page_faults * figures->page_fault_s, figures->system_s),
 		.misprediction_share =
 			quotient(MISPREDICTION_CYCLES * figures->branch_misses, figures->cycles),
-		.switches_per_s = quotient(figures->voluntary_switches, figures->elapsed_s),
+		.switches_per_s = quotient(own, figures->elapsed_s),
 	};
 	if (!isfinite(factor.cpus_used))
 		return factor;
@@ -145,7 +147,7 @@ struct limiting_factor limiting_factor_of(const struct run_figures *figures)
 		factor.limit = why_off_cpu(figures, factor.cpus_used);
 	else
 		factor.limit = on_cpu(figures, &factor);
-	factor.pushed_off = figures->involuntary_switches > figures->voluntary_switches;
+	factor.pushed_off = factor.limit != LIMIT_WAITING && figures->involuntary_switches > own;
 	if (factor.pushed_off)
 		factor.switches_per_s = quotient(figures->involuntary_switches, figures->elapsed_s);
 	return factor;

@@ -17,6 +17,7 @@ struct run_figures {
 	double page_fault_s; /* what the cheapest kind of one costs here */
 	/* Times that it gave the CPU up to wait, and that it was taken away. */
 	double voluntary_switches, involuntary_switches;
+	double starting_switches;      /* of the voluntary ones, at most: by who started it */
 	double idle_share;	       /* of the time of the CPUs that it was allowed to use */
 	double slots[TOPDOWN_LEVEL_1]; /* shares, by category; all NAN without TopDown */
 };

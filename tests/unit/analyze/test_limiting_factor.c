@@ -93,6 +93,10 @@ static void on_busy_cpus_a_program_that_gave_its_cpu_up_may_not_have_waited(void
 	assert_limit(&figures, LIMIT_OFF_CPU);
 	figures.voluntary_switches = figures.involuntary_switches = 1; /* sleep(1) among them */
 	assert_limit(&figures, LIMIT_WAITING);
+	figures.voluntary_switches = 3;
+	figures.elapsed_s = 0.1; /* too short for so many */
+	figures.busy_s = 0.001;
+	assert_limit(&figures, LIMIT_OFF_CPU);
 	figures.elapsed_s = 0.02; /* true, held up by one rival's slice of time */
 	figures.busy_s = 0.0005;
 	figures.voluntary_switches = figures.involuntary_switches = 0;
@@ -114,15 +118,46 @@ static void who_is_pushed_off_the_cpu_does_not_wait(void **state)
 {
 	(void)state;
 	struct run_figures figures = sleeping();
+	figures.idle_share = 0.02;
 	figures.voluntary_switches = 2;
 	figures.involuntary_switches = 100;
 	assert_limit(&figures, LIMIT_CROWDED);
+	figures.idle_share = NAN;
+	assert_limit(&figures, LIMIT_CROWDED);
+	figures.idle_share = 0.5; /* a group's quota, or CPUs that it may not use */
+	assert_limit(&figures, LIMIT_OFF_CPU);
+	figures.idle_share = 0.02;
 	figures.voluntary_switches = 80;
 	assert_limit(&figures, LIMIT_OFF_CPU);
 	figures.voluntary_switches = 120;
 	assert_limit(&figures, LIMIT_OFF_CPU);
 	figures.voluntary_switches = NAN;
 	assert_limit(&figures, LIMIT_OFF_CPU);
+	/* one switch does not explain the tenth of a second of a sleep */
+	figures.elapsed_s = 0.1;
+	figures.busy_s = 0.001;
+	figures.voluntary_switches = 0;
+	figures.involuntary_switches = 1;
+	assert_limit(&figures, LIMIT_OFF_CPU);
+}
+
+/* 2 of getrusage(2) are of whoever started it: that shows neither that it waited nor that not. */
+static void switches_of_starting_are_not_the_programs(void **state)
+{
+	(void)state;
+	struct run_figures figures = sleeping();
+	figures.elapsed_s = 0.1;
+	figures.busy_s = 0.04;
+	figures.voluntary_switches = 2;
+	figures.involuntary_switches = 0;
+	assert_limit(&figures, LIMIT_WAITING);
+	figures.starting_switches = 2;
+	assert_limit(&figures, LIMIT_OFF_CPU);
+	assert_true(limiting_factor_of(&figures).switches_per_s == 0);
+	figures.voluntary_switches = 1;
+	assert_true(limiting_factor_of(&figures).switches_per_s == 0);
+	figures.voluntary_switches = NAN;
+	assert_true(isnan(limiting_factor_of(&figures).switches_per_s));
 }
 
 static void a_faulting_program_is_bound_by_page_faults(void **state)
@@ -259,6 +294,7 @@ int main(void)
 		cmocka_unit_test(on_busy_cpus_a_program_that_gave_its_cpu_up_may_not_have_waited),
 		cmocka_unit_test(processes_that_others_started_wait_where_cpus_are_idle),
 		cmocka_unit_test(who_is_pushed_off_the_cpu_does_not_wait),
+		cmocka_unit_test(switches_of_starting_are_not_the_programs),
 		cmocka_unit_test(a_faulting_program_is_bound_by_page_faults),
 		cmocka_unit_test(kernel_time_without_as_many_faults_is_the_kernels_work),
 		cmocka_unit_test(many_faults_in_little_kernel_time_limit_nothing),

@@ -294,6 +294,27 @@ static void small_metrics_keep_their_digits(void **state)
 	assert_string_equal(metric_of(1e-300, text), "0.000000000000000");
 }
 
+static void switches_are_told_where_there_were_any(void **state)
+{
+	(void)state;
+	char text[LIMIT_TEXT_SIZE];
+	struct limiting_factor factor = {
+		.limit = LIMIT_OFF_CPU, .cpus_used = 0.25, .cpus = 1, .switches_per_s = 12345.6
+	};
+	limit_text(&factor, text);
+	assert_non_null(strstr(text, ", it gave up its CPU 12346 times a second"));
+	factor.pushed_off = true;
+	factor.switches_per_s = 1.234;
+	limit_text(&factor, text);
+	assert_non_null(strstr(text, ", its CPU was taken from it 1.23 times a second"));
+	factor.switches_per_s = 0;
+	limit_text(&factor, text);
+	assert_null(strstr(text, "times"));
+	factor.switches_per_s = NAN;
+	limit_text(&factor, text);
+	assert_null(strstr(text, "times"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +327,7 @@ int main(void)
 		cmocka_unit_test(uses_of_slots_are_lines_with_what_is_to_be_known_of_them),
 		cmocka_unit_test(digits_are_grouped_by_threes),
 		cmocka_unit_test(every_limit_has_a_sentence),
+		cmocka_unit_test(switches_are_told_where_there_were_any),
 		cmocka_unit_test(means_of_few_are_not_rounded_to_0),
 		cmocka_unit_test(small_metrics_keep_their_digits),
 	};

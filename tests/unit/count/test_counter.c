@@ -284,6 +284,7 @@ static void switches_are_counted_where_user_code_alone_is(void **state)
 	assert_int_equal(open_scene(&scene, counting_intel, "cycles,context-switches", &options),
 			 0);
 	assert_true(hardware(PERF_COUNT_HW_CPU_CYCLES)->attr.exclude_kernel);
+	assert_int_equal(flags_of_measuring(&scene), 0); /* it was asked for */
 	struct replayed_event *switches =
 		replayed_find(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES);
 	assert_false(switches->attr.exclude_kernel);

@@ -200,6 +200,11 @@ static void uses_of_slots_are_lines_with_what_is_to_be_known_of_them(void **stat
 		   "\n     <not counted> %    backend_bound                    # cpu_core, no "
 		   "reason\n");
 	assert_null(strstr(buffer_text(&out), "machine_clears"));
+	assert_null(strstr(buffer_text(&out), "corrected"));
+	topdown.corrected = true;
+	out.size = 0;
+	stat_text_print(&story.counts, NULL, &out);
+	assert_has(&out, " # cpu_core, +- 0.4, level 1 is corrected by further events\n");
 	out.size = 0;
 	stat_separated_print(&story.counts, ",", false, NULL, &out);
 	assert_has(&out, "\n35.20,%,cpu_core/retiring,,50.00,,\n");

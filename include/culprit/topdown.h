@@ -91,7 +91,9 @@ struct culprit_topdown_result {
 	/* What the categories of level 1 sum up to, where they are counted independently of each
 	   other; else NAN. Beyond 2 points from 1 they cannot all be right. */
 	double sum;
-	uint32_t flags;	       /* of enum culprit_value_flags */
+	/* Of enum culprit_value_flags; CULPRIT_SUBSTITUTE: of user code alone, since the kernel's
+	   side may not be counted. */
+	uint32_t flags;
 	int cycles;	       /* non-zero: shares of stalled cycles, where no slots are counted */
 	int user_space;	       /* non-zero: measured without a system call but resets */
 	const char *method;    /* "golden-cove": a table of data/topdown */

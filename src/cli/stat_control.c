@@ -44,18 +44,20 @@ static int open_fifo(const char *path, int *fd)
 	return 1;
 }
 
-static int set_nonblocking(int fd)
+static int set_nonblocking(struct stat_control *control)
 {
-	int flags = fcntl(fd, F_GETFL);
-	if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0)
+	int flags = fcntl(control->fd, F_GETFL);
+	if (flags >= 0 && fcntl(control->fd, F_SETFL, flags | O_NONBLOCK) == 0) {
+		control->flags_before = flags;
 		return 0;
-	message_error("--control: cannot read descriptor %d: %s", fd, strerror(errno));
+	}
+	message_error("--control: cannot read descriptor %d: %s", control->fd, strerror(errno));
 	return 1;
 }
 
 int stat_control_open(struct stat_control *control, const char *text)
 {
-	*control = (struct stat_control){ .fd = -1, .ack_fd = -1 };
+	*control = (struct stat_control){ .fd = -1, .ack_fd = -1, .flags_before = -1 };
 	if (!text)
 		return 0;
 	bool fifo = strncmp(text, "fifo:", 5) == 0;
@@ -77,13 +79,15 @@ int stat_control_open(struct stat_control *control, const char *text)
 	if (status == 0 && ack)
 		status = fifo ? open_fifo(ack, &control->ack_fd)
 			      : take_descriptor(ack, &control->ack_fd);
-	return status ? status : set_nonblocking(control->fd);
+	return status ? status : set_nonblocking(control);
 }
 
 void stat_control_close(struct stat_control *control)
 {
 	if (control->own_fd)
 		close_fd(&control->fd);
+	else if (control->flags_before >= 0)
+		fcntl(control->fd, F_SETFL, control->flags_before);
 	if (control->own_ack)
 		close_fd(&control->ack_fd);
 	control->fd = control->ack_fd = -1;

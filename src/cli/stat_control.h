@@ -13,6 +13,7 @@
 struct stat_control {
 	int fd, ack_fd;		      /* -1: none */
 	bool own_fd, own_ack;	      /* opened here */
+	int flags_before;	      /* of fd, which others may share; -1: as they are */
 	char line[STAT_CONTROL_LINE]; /* what has come of the next command */
 	size_t size;
 	bool too_long; /* the rest of the line is dropped */

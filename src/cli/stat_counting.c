@@ -33,11 +33,13 @@ static int allocate(struct stat_counting *counting)
 	counting->slices = calloc(rows * events + 1, sizeof(*counting->slices));
 	counting->values = calloc(rows * events + 1, sizeof(*counting->values));
 	counting->metric_values = calloc(rows * metrics + 1, sizeof(*counting->metric_values));
+	counting->running_ns = calloc(events + 1, sizeof(*counting->running_ns));
 	size_t types = counting->events->topdown.count;
 	counting->topdown = calloc(rows * types + 1, sizeof(*counting->topdown));
 	counting->rows = calloc(rows + 1, sizeof(*counting->rows));
 	if (!counting->sliced || !counting->slices || !counting->last || !counting->now ||
-	    !counting->values || !counting->metric_values || !counting->topdown || !counting->rows)
+	    !counting->values || !counting->metric_values || !counting->running_ns ||
+	    !counting->topdown || !counting->rows)
 		return out_of_memory();
 	for (size_t i = 0; i < rows; i++)
 		counting->rows[i] = (struct counts_row){
@@ -81,6 +83,7 @@ void stat_counting_close(struct stat_counting *counting)
 	free(counting->slices);
 	free(counting->values);
 	free(counting->metric_values);
+	free(counting->running_ns);
 	free(counting->topdown);
 	free(counting->rows);
 	*counting = (struct stat_counting){ 0 };
@@ -134,6 +137,23 @@ static void add_value(struct counts_value *sum, const struct counts_value *part)
 	sum->high += part->high;
 }
 
+/* How long the event was to count on the target since the last reading. */
+static uint64_t enabled_ns(const struct stat_counting *counting, size_t target, size_t event)
+{
+	const struct count_reading *now = counting->now + target * event_count(counting);
+	const struct count_reading *last = counting->last + target * event_count(counting);
+	uint64_t enabled = now[event].enabled_ns - last[event].enabled_ns;
+	uint64_t running = now[event].running_ns - last[event].running_ns;
+	uint64_t idle = enabled > running ? enabled - running : 0;
+	if (!counting->events->shown[event].core_type)
+		return enabled;
+	for (size_t i = 0; i < event_count(counting); i++)
+		counting->running_ns[i] = now[i].running_ns - last[i].running_ns;
+	uint64_t elsewhere = counts_elsewhere_ns(counting->events->shown, counting->running_ns,
+						 event_count(counting), event);
+	return enabled - (elsewhere < idle ? elsewhere : idle);
+}
+
 static struct counts_value value_of(const struct stat_counting *counting, size_t row, size_t event)
 {
 	const struct stat_targets *targets = counting->targets;
@@ -151,7 +171,7 @@ static struct counts_value value_of(const struct stat_counting *counting, size_t
 			continue;
 		struct counts_value part = counts_value_of(
 			counting->events->shown[event].scale, now->count - last->count,
-			now->enabled_ns - last->enabled_ns, now->running_ns - last->running_ns);
+			enabled_ns(counting, t, event), now->running_ns - last->running_ns);
 		if (part.state != COUNTS_KNOWN)
 			unseen_ns += part.enabled_ns;
 		add_value(&sum, &part);

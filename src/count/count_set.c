@@ -220,6 +220,7 @@ int count_set_open(const struct event_list *events, const struct pmu_list *pmus,
 		return error_set(err, -ENOMEM, "out of memory while opening counters");
 	set->kernel = kernel;
 	set->events = events;
+	set->user_only = options->user_only;
 	set->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	own_process_init(&set->own);
 	set->target_count = options->target_count;
@@ -269,8 +270,9 @@ size_t count_set_group(const struct count_set *set, size_t event)
 
 bool count_set_is_user_only(const struct count_set *set, size_t event)
 {
-	const struct perf_event_attr *asked = &set->events->events[event].attr;
-	return set->attrs[event].exclude_kernel && !asked->exclude_kernel;
+	const struct event *asked = &set->events->events[event];
+	bool wanted = asked->attr.exclude_kernel || (set->user_only && event_has_sides(asked));
+	return set->attrs[event].exclude_kernel && !wanted;
 }
 
 int count_set_refusal(const struct count_set *set, size_t event)

@@ -23,6 +23,7 @@ struct count_set {
 	const struct count_kernel *kernel;
 	const struct event_list *events;
 	struct perf_event_attr *attrs; /* of each event, as it is opened */
+	bool user_only;		       /* as count_options */
 	size_t target_count;
 	struct count_target *targets;
 	struct count_slot *slots; /* [target][event] */

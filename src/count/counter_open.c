@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/c_locale.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/small_file.h"
-#include "count/c_locale.h"
 #include "count/cost.h"
 #include "count/count_set.h"
 #include "count/counter_private.h"

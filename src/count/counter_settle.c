@@ -187,8 +187,7 @@ int counters_settle_opened(struct culprit_counters *counters, const struct culpr
 			continue;
 		if (code)
 			status = settle_refused(counters, i, code, options, err);
-		else if (!(options->flags & CULPRIT_USER_ONLY) &&
-			 count_set_is_user_only(counters->set, i) &&
+		else if (count_set_is_user_only(counters->set, i) &&
 			 !counters->events.events[i].clock)
 			status = settle_user_only(counters, i, options, err);
 		if (status)

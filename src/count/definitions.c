@@ -157,7 +157,12 @@ static int read_line(struct definitions *definitions, const struct pmu_list *pmu
 	int status = resolve(definitions, pmus, definition.event, &definition.encoding, err);
 	if (status == 0)
 		definitions->all[definitions->count++] = definition;
-	return status == -ENOENT ? -EINVAL : status;
+	if (status != -ENOENT)
+		return status;
+	/* not an event that is missing: a mistake in the text */
+	if (err)
+		err->code = -EINVAL;
+	return -EINVAL;
 }
 
 int definitions_parse(const char *text, size_t size, const char *name, const struct pmu_list *pmus,

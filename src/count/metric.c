@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/error.h"
-#include "count/c_locale.h"
 #include "count/counter_private.h"
 #include "count/expression.h"
 

@@ -1,9 +1,9 @@
 /* What regions came to, as text, CSV and JSON. */
 #include <math.h>
 
+#include "base/c_locale.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
-#include "count/c_locale.h"
 #include "count/print_json.h"
 #include "count/print_table.h"
 

@@ -126,9 +126,20 @@ static inline void add_time(const struct region_stack *stack, const struct regio
 		tally_add(&cells->tallies[0], passed, frame->inner, &stack->prices[0]);
 }
 
+/* As the thread was not there for a part of the time that passed on the clock, which was read
+ * behind the begin's moments and before the end's. */
+static bool was_switched_out(const struct region_stack *stack, uint64_t ticks,
+			     const struct culprit_value *value)
+{
+	return value->enabled_ns && (int64_t)ticks > 0 &&
+	       counters_switched_out((uint64_t)((double)ticks * stack->clock.ns_per_tick),
+				     value->enabled_ns);
+}
+
+/* `ticks` have passed. */
 static void add_event(const struct region_stack *stack, size_t event,
 		      const struct count_moment *begin, const struct count_moment *end,
-		      uint64_t inner, struct region_cells *cells)
+		      uint64_t ticks, uint64_t inner, struct region_cells *cells)
 {
 	struct region_tally *tally = &cells->tallies[1 + event];
 	const struct region_price *price = &stack->prices[1 + event];
@@ -140,6 +151,8 @@ static void add_event(const struct region_stack *stack, size_t event,
 	}
 	struct culprit_value value;
 	counters_difference(stack->counters, begin, end, event, NULL, &value);
+	if (was_switched_out(stack, ticks, &value))
+		value.flags |= CULPRIT_INTERRUPTED;
 	tally_flag(tally, value.flags & ~(uint32_t)CULPRIT_ABSENT);
 	if (value.flags & CULPRIT_ABSENT) {
 		tally_miss(tally);
@@ -168,7 +181,8 @@ static void end_in_general(struct region_stack *stack, struct region_frame *fram
 	uint64_t sequence = region_cells_begin(cells);
 	add_time(stack, frame, ticks, cells);
 	for (size_t i = 0; i < stack->events; i++)
-		add_event(stack, i, moments_of(stack, frame), end, frame->inner, cells);
+		add_event(stack, i, moments_of(stack, frame), end, ticks - frame->ticks,
+			  frame->inner, cells);
 	region_cells_end(cells, sequence);
 	set_last(stack, stack->usual_last);
 	pop(stack, frame);

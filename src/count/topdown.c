@@ -145,6 +145,15 @@ static bool reads_in_user_space(const struct culprit_topdown *topdown,
 	return live || cores->by_registers;
 }
 
+/* Whether the kernel was left out for want of a right. */
+static bool lacks_kernel(const struct topdown_cores *cores)
+{
+	bool lacking = false;
+	for (size_t i = 0; i < cores->events.count; i++)
+		lacking |= count_set_is_user_only(cores->set, i);
+	return lacking;
+}
+
 static struct culprit_topdown_figure figure_of(const struct topdown_figure *figure)
 {
 	if (!figure->known)
@@ -168,6 +177,8 @@ int culprit_topdown_result(const struct culprit_topdown *topdown, size_t index,
 	struct topdown figures = { .method = cores->method.name };
 	uint32_t flags = cores->by_registers ? judge_registers(cores, topdown->levels, &figures)
 					     : judge_counts(cores, &figures);
+	if (lacks_kernel(cores))
+		flags |= CULPRIT_SUBSTITUTE;
 	*result = (struct culprit_topdown_result){
 		.slots = figures.slots.known ? figures.slots.value : (double)NAN,
 		.sum = figures.sum_state == TOPDOWN_SUM_HOLDS ||

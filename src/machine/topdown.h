@@ -87,9 +87,9 @@ struct topdown {
 	enum topdown_sum sum_state;
 	double sum, sum_resolution; /* when it holds or is off */
 	bool corrected;		    /* by further events, as the maker of the CPU advises */
-	double running_share;	    /* the least share of the time that an event which was used was
-				       counted;       1 when all were counted all the time */
-	const char *method;	    /* its name, "golden-cove"; lives as long as the method */
+	/* The least share of the time that an event which was used was counted; 1: all the time. */
+	double running_share;
+	const char *method; /* its name, "golden-cove"; lives as long as the method */
 };
 
 /* Sets all figures to not known, for the reason `why`, and nothing else. */

@@ -3,9 +3,9 @@
  *
  *	min(a, b)  max(a, b)  choose(a, b, x, y)	x when a is above b, else y
  *
- * A pool of nodes holds all formulas of a method. Operands stand before what uses them, so that one
- * pass over the pool computes everything and no formula can refer to itself. Internal to
- *src/machine.
+ * A pool of nodes holds all formulas of a method. Operands stand before what uses them, so
+ * that one pass over the pool computes everything and no formula can refer to itself.
+ * Internal to src/machine.
  */
 #pragma once
 

@@ -1,16 +1,17 @@
 /*
- * topdown_method - how a core's slots are counted: which events in which groups, and the formulas
- *that make figures of the counts. One table of data/topdown a kind of core (README.md there: the
- *syntax, and where each formula comes from); the tables are part of the program.
+ * topdown_method - how a core's slots are counted: which events in which groups, and the
+ * formulas that make figures of the counts. One table of data/topdown a kind of core
+ * (README.md there: the syntax, and where each formula comes from); the tables are part of
+ * the program.
  *
  *	struct topdown_method method;		// 12 KiB: not on a small stack
  *	topdown_method_choose(&cpu, &cpu.types[i], pmu, &method, &err);
  *	... open method.events[i], group by group; count; read ...
  *	topdown_of_counts(&method, counts, &topdown);
  *
- * A machine with several core types has a method for each. A method holds all it points to; it is
- *not to be copied. Once chosen nothing changes it, and threads may share it. Nothing here
- *allocates.
+ * A machine with several core types has a method for each. A method holds all it points to;
+ * it is not to be copied. Once chosen nothing changes it, and threads may share it. Nothing
+ * here allocates.
  */
 #pragma once
 

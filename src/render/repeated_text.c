@@ -282,7 +282,9 @@ void repeated_separated_print_commands(const struct repeated *repeated, const ch
 				      summary->mean.kind == ESTIMATE_ABSENT ? NAN
 									    : summary->mean.value,
 				      separator);
-			buffer_printf(out, "%s%s", measure->unit, separator);
+			if (measure->unit[0])
+				csv_cell_append(out, &cell, span_of_text(measure->unit), separator);
+			buffer_append_text(out, separator);
 			csv_cell_append(out, &cell, span_of_text(measure->name), separator);
 			buffer_append_text(out, separator);
 			append_number(out, spread_percent(summary), separator);

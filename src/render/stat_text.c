@@ -133,14 +133,15 @@ static void print_metric(struct layout *layout, const struct counts_row *row, si
 	begin_line(layout, row);
 	buffer_printf(layout->out, "%*s %*s ", VALUE_WIDTH, figure, UNIT_WIDTH, "");
 	append_padded(layout->out, metric->name, NAME_WIDTH);
-	if (strcmp(metric->name, metric->expression) != 0) {
-		buffer_append_text(layout->out, " # ");
-		append_padded(layout->out, metric->expression, REMARK_WIDTH + 1 + WORDS_WIDTH);
-	} else if (layout->runs) {
-		buffer_printf(layout->out, "   %*s", REMARK_WIDTH + 1 + WORDS_WIDTH, "");
-	}
+	bool named = strcmp(metric->name, metric->expression) != 0;
+	bool scaled = !layout->runs && value->state == COUNTS_KNOWN && value->high > value->value;
+	buffer_append_text(layout->out, named ? " # " : "   ");
+	append_padded(layout->out, named ? metric->expression : "", REMARK_WIDTH + 1 + WORDS_WIDTH);
 	if (layout->runs)
 		append_spread(layout->out, layout->runs->metrics[index]);
+	else if (scaled && value->value != 0)
+		buffer_printf(layout->out, "  (+- %.2f%%)",
+			      100 * (value->high - value->value) / fabs(value->value));
 	end_line(layout->out);
 }
 

@@ -63,6 +63,8 @@ void stat_topdown_line(const struct topdown *topdown, const char *core_type, uns
 	add_doubts(of->doubts, note);
 	if (category == TOPDOWN_RETIRING && topdown->sum_state == TOPDOWN_SUM_OFF)
 		add_note(note, "level 1 adds up to %.1f %%", 100 * topdown->sum);
+	if (category == TOPDOWN_RETIRING && topdown->corrected)
+		add_note(note, "level 1 is corrected by further events");
 }
 
 static void add_figure(struct json_stream *json, const struct topdown *topdown, unsigned category)

@@ -164,7 +164,9 @@ static void does_not_count_switches_without_the_kernel_in_which_they_happen(void
 	assert_int_equal(count_set_read(scene.set, 0, readings), 0);
 	assert_int_equal(readings[0].state, COUNT_OPEN);
 	assert_false(count_set_is_user_only(scene.set, 0));
-	assert_true(count_set_is_user_only(scene.set, 2));
+	assert_false(count_set_is_user_only(scene.set, 2)); /* as asked for */
+	assert_true(
+		replayed_find(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS)->attr.exclude_kernel);
 	close_scene(&scene);
 }
 

@@ -290,6 +290,27 @@ static void an_event_that_shared_its_counter_is_scaled_and_has_no_interval(void 
 	region_scene_end(&scene);
 }
 
+static void a_thread_that_was_switched_out_is_said_to_be(void **state)
+{
+	(void)state;
+	struct region_scene scene;
+	set_clock(20, 0);
+	assert_int_equal(region_scene_begin(&scene, counting_intel, "page-faults", NULL), 0);
+	struct culprit_region *region = joined(&scene, "work");
+	struct replayed_event *faults =
+		replayed_find(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	for (unsigned switched = 0; switched < 2; switched++) {
+		culprit_region_begin(region);
+		made_up.ticks += 100000;
+		faults->enabled_ns += switched ? 40000 : 100100;
+		faults->running_ns = faults->enabled_ns;
+		culprit_region_end(region);
+		assert_int_equal(row(&scene, 0)->events[0].flags & CULPRIT_INTERRUPTED,
+				 switched ? CULPRIT_INTERRUPTED : 0);
+	}
+	region_scene_end(&scene);
+}
+
 static void events_that_cannot_be_read_are_absent_and_the_clock_goes_on(void **state)
 {
 	(void)state;
@@ -392,6 +413,7 @@ int main(void)
 		cmocka_unit_test(a_scope_ends_where_it_is_left),
 		cmocka_unit_test(events_are_read_in_user_space_while_they_can_be),
 		cmocka_unit_test(an_event_that_shared_its_counter_is_scaled_and_has_no_interval),
+		cmocka_unit_test(a_thread_that_was_switched_out_is_said_to_be),
 		cmocka_unit_test(events_that_cannot_be_read_are_absent_and_the_clock_goes_on),
 		cmocka_unit_test(what_is_counted_for_an_event_is_said),
 		cmocka_unit_test(mistakes_are_refused),

@@ -424,6 +424,30 @@ static void refusals_are_errors(void **state)
 	close_scene(&scene);
 }
 
+static int refuse_the_kernels_side(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	(void)pid, (void)cpu;
+	return attr->exclude_kernel ? 0 : -EACCES;
+}
+
+static void the_kernel_is_left_out_for_want_of_a_right_and_that_is_said(void **state)
+{
+	(void)state;
+	struct scene scene;
+	for (unsigned asked = 0; asked < 2; asked++) {
+		struct culprit_options options = { .flags = asked ? CULPRIT_USER_ONLY : 0 };
+		replayed_begin();
+		replayed.judge = refuse_the_kernels_side;
+		assert_int_equal(open_scene(&scene, zen4, 1, &options), 0);
+		culprit_topdown_start(scene.topdown);
+		culprit_topdown_stop(scene.topdown);
+		assert_int_equal(culprit_topdown_result(scene.topdown, 0, &scene.result), 0);
+		assert_int_equal(scene.result.flags & CULPRIT_SUBSTITUTE,
+				 asked ? 0 : CULPRIT_SUBSTITUTE);
+		close_scene(&scene);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -439,6 +463,7 @@ int main(void)
 		cmocka_unit_test(a_core_type_without_a_method_leaves_the_others_their_results),
 		cmocka_unit_test(says_where_there_is_no_method),
 		cmocka_unit_test(refusals_are_errors),
+		cmocka_unit_test(the_kernel_is_left_out_for_want_of_a_right_and_that_is_said),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,6 +146,7 @@ static void lines_of_fields_say_what_the_change_is(void **state)
 	assert_has(&out, "\n1;5.5;pages;faults;13.4");
 	assert_has(&out, ";4;4;4;difference;more\n");
 	assert_has(&out, ";ratio;not_found\n");
+	assert_has(&out, "\n0;0.69375;;ipc;52.1175072;");
 	assert_null(strstr(buffer_text(&out), ";-0;"));
 	/* the first command is compared with none */
 	assert_has(&out, "\n0;1.5;pages;faults;49.4634631;;;;;\n");

@@ -82,10 +82,20 @@ static void a_scaled_value_has_its_interval_beside_it_when_that_is_known(void **
 	CLEANUP(buffer_release) struct buffer out = { 0 };
 	struct story story;
 	tell(&story);
+	static const struct counts_metric metrics[] = { { "ratio", "x/y" }, { "x/y", "x/y" } };
+	const struct counts_value ratios[] = { { COUNTS_KNOWN, 4, 3, 5, 0, 0, 0 },
+					       { COUNTS_KNOWN, 4, 4, 4, 0, 0, 0 } };
+	story.counts.metrics = metrics;
+	story.counts.metric_count = 2;
+	story.rows[0].metrics = ratios;
 	story.values[3].low = 19;
 	story.values[3].high = 21;
 	stat_text_print(&story.counts, NULL, &out);
 	assert_has(&out, "  (50.00%, +- 5.00%)\n");
+	assert_has(&out,
+		   "\n            4.0000      ratio                            # x/y          "
+		   "                    (+- 25.00%)\n");
+	assert_has(&out, "\n            4.0000      x/y\n");
 	assert_null(strstr(buffer_text(&out), "is not known"));
 }
 
@@ -200,6 +210,11 @@ static void uses_of_slots_are_lines_with_what_is_to_be_known_of_them(void **stat
 		   "\n     <not counted> %    backend_bound                    # cpu_core, no "
 		   "reason\n");
 	assert_null(strstr(buffer_text(&out), "machine_clears"));
+	assert_null(strstr(buffer_text(&out), "corrected"));
+	topdown.corrected = true;
+	out.size = 0;
+	stat_text_print(&story.counts, NULL, &out);
+	assert_has(&out, " # cpu_core, +- 0.4, level 1 is corrected by further events\n");
 	out.size = 0;
 	stat_separated_print(&story.counts, ",", false, NULL, &out);
 	assert_has(&out, "\n35.20,%,cpu_core/retiring,,50.00,,\n");

@@ -12,9 +12,8 @@
 
 #include <cmocka.h>
 
-#include "count/c_locale.h"
-#include "counting_machine.h"
 #include "count/counter_private.h"
+#include "counting_machine.h"
 #include "culprit/print.h"
 #include "support/skip.h"
 

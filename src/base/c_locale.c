@@ -1,4 +1,4 @@
-#include "count/c_locale.h"
+#include "base/c_locale.h"
 
 #include <errno.h>
 

@@ -18,7 +18,8 @@ struct count_kernel {
 	/* As perf_open(): the descriptor or a negative errno value. */
 	int (*open)(const struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 		    unsigned long flags);
-	/* Bytes or a negative errno value. NULL: read(2) itself; see count_kernel_read(). */
+	/* Bytes or a negative errno value. NULL: the system call itself, inline. Called by
+	 * count_kernel_read(). */
 	ssize_t (*read)(int fd, void *buffer, size_t size);
 	/* 0 or more, or a negative errno value. */
 	int (*control)(int fd, unsigned long request, unsigned long argument);
@@ -34,11 +35,6 @@ struct count_kernel {
 
 extern const struct count_kernel count_kernel_real;
 
-/*
- * Inline, since each return of a function that a system call was made in is predicted wrongly: the
- * kernel's own calls have taken the place of this thread's in the CPU's stack of return addresses.
- * That is 12 to 17 ns a function, of 400 for reading a group (bench/count.sh).
- */
 static inline ssize_t count_kernel_read(const struct count_kernel *kernel, int fd, void *buffer,
 					size_t size)
 {

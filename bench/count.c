@@ -29,7 +29,7 @@
 #include "culprit/region.h"
 #include "machine/perf_open.h"
 
-#define TURNS	 1500
+#define TURNS	 3000
 #define REPEATED 200
 #define EVENTS	 "page-faults,task-clock,context-switches,cpu-migrations"
 

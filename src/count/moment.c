@@ -154,6 +154,11 @@ int count_set_moments(struct count_set *set, struct count_moment *moments)
 	return read_all(set, NULL, moments);
 }
 
+bool count_set_is_direct(const struct count_set *set)
+{
+	return set->all_live;
+}
+
 bool count_set_is_live(const struct count_set *set, size_t event)
 {
 	const struct count_group *group = &set->plan.groups[set->plan.group_of[event]];

@@ -1,7 +1,7 @@
 /*
  * bench count - what counting from inside a program costs: ns per reading of software events, per
- * region and per measurement, beside the bare instructions and system calls, and beside PAPI where
- * it is installed. And how often memory was allocated after set-up.
+ * region and per measurement, beside the bare instructions and system calls, and beside PAPI,
+ * LIKWID and perf-cpp where they are there. And how often memory was allocated after set-up.
  *
  * What is compared runs in turns, a few hundred times each; a figure is the least of many turns,
  * which is what it costs when nothing comes between.
@@ -15,9 +15,9 @@
 #include <unistd.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#ifdef WITH_PAPI
-#include <papi.h>
-#endif
+
+#include "count_live.h"
+#include "count_peers.h"
 
 #include "base/clock.h"
 #include "base/count_of.h"
@@ -64,9 +64,6 @@ static struct culprit_region *outer, *inner, *counted;
 static struct culprit_counters *counters;
 static int group; /* the same events, opened here */
 static volatile uint64_t sink;
-#ifdef WITH_PAPI
-static int papi_set = PAPI_NULL;
-#endif
 
 static void read_tick(void)
 {
@@ -123,20 +120,6 @@ static void mark_counted(void)
 	culprit_region_end(counted);
 }
 
-#ifdef WITH_PAPI
-static void read_papi(void)
-{
-	long long values[4];
-	PAPI_read(papi_set, values);
-}
-
-static void read_papi_clock_twice(void)
-{
-	sink = (uint64_t)PAPI_get_real_cyc();
-	sink = (uint64_t)PAPI_get_real_cyc();
-}
-#endif
-
 enum subject {
 	TICK,
 	TWO_TICKS,
@@ -147,8 +130,11 @@ enum subject {
 	MOMENTS,
 	MEASUREMENT,
 	COUNTED,
-	PAPI_CLOCKS,
+	PEERS,
+	PAPI_CLOCKS = PEERS,
 	PAPI_EVENTS,
+	LIKWID_CLOCK,
+	PERF_CPP,
 	SUBJECTS
 };
 
@@ -170,6 +156,8 @@ static struct measured measured[SUBJECTS] = {
 	[COUNTED] = { "a region with these 4 events", mark_counted, 0 },
 	[PAPI_CLOCKS] = { "two PAPI_get_real_cyc()", NULL, 0 },
 	[PAPI_EVENTS] = { "PAPI_read() of these 4 events", NULL, 0 },
+	[LIKWID_CLOCK] = { "LIKWID's timer_start(), timer_stop()", NULL, 0 },
+	[PERF_CPP] = { "perf-cpp's start(), stop() of 4 events", NULL, 0 },
 };
 
 static double time_turn(void (*run)(void))
@@ -213,29 +201,6 @@ static int open_group(void)
 	return leader;
 }
 
-/* NULL, or why PAPI cannot be compared with. */
-static const char *open_papi(void)
-{
-#ifdef WITH_PAPI
-	static const char *const events[] = { "perf::PAGE-FAULTS", "perf::TASK-CLOCK",
-					      "perf::CONTEXT-SWITCHES", "perf::CPU-MIGRATIONS" };
-	if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT)
-		return "PAPI_library_init() fails";
-	measured[PAPI_CLOCKS].run = read_papi_clock_twice;
-	int status = PAPI_create_eventset(&papi_set);
-	for (size_t i = 0; i < COUNT_OF(events) && status == PAPI_OK; i++)
-		status = PAPI_add_named_event(papi_set, events[i]);
-	if (status == PAPI_OK)
-		status = PAPI_start(papi_set);
-	if (status != PAPI_OK)
-		return PAPI_strerror(status);
-	measured[PAPI_EVENTS].run = read_papi;
-	return NULL;
-#else
-	return "it was not there when this was built (libpapi-dev)";
-#endif
-}
-
 static int fail(const char *what, const struct culprit_error *error)
 {
 	fprintf(stderr, "bench count: %s: %s\n", what, error->text);
@@ -277,19 +242,17 @@ static void compare(enum subject one, enum subject other, const char *limit)
 	       b->least_ns, *limit ? "; wanted: " : "", limit);
 }
 
-int main(void)
+static unsigned count_allocations(void)
 {
-	const char *no_papi = open_papi();
-	if (set_up())
-		return 1;
-	if (clock_regions->clock.read)
-		printf("the clock is CLOCK_MONOTONIC: this CPU's own cannot be used\n");
 	unsigned before = allocations;
 	for (int i = 0; i < 1000; i++)
-		for (int k = 0; k < PAPI_CLOCKS; k++)
+		for (int k = 0; k < PEERS; k++)
 			measured[k].run();
-	unsigned after = allocations;
-	measure_all();
+	return allocations - before;
+}
+
+static void compare_all(void)
+{
 	printf("%-38s %8.1f ns\n", measured[TICK].name, measured[TICK].least_ns);
 	compare(REGION, TWO_TICKS, "+10 ns at most");
 	compare(NESTED, REGION, "");
@@ -297,14 +260,28 @@ int main(void)
 	compare(MEASUREMENT, TWO_GROUPS, "");
 	compare(COUNTED, TWO_GROUPS, "");
 	compare(REGION, PAPI_CLOCKS, "");
+	compare(REGION, LIKWID_CLOCK, "");
 	compare(MOMENTS, PAPI_EVENTS, "");
-	if (no_papi)
-		printf("PAPI's reading of events is not compared with: %s\n", no_papi);
-	printf("allocations after set-up, in 1000 rounds of all of these: %u\n", after - before);
-	printf("an event read in user space: %s\n",
-	       INSTRUCTION_READS_COUNTERS && culprit_counters_count(counters) &&
-			       count_set_is_live(counters->set, 0)
-		       ? "yes"
-		       : "no: software events have no counter that an instruction could read");
-	return after != before;
+	compare(MEASUREMENT, PERF_CPP, "");
+}
+
+int main(int argc, char **argv)
+{
+	struct peers peers;
+	peers_open(argc > 1 ? argv[1] : NULL, &peers);
+	measured[PAPI_CLOCKS].run = peers.papi_clock_twice;
+	measured[PAPI_EVENTS].run = peers.papi_read;
+	measured[LIKWID_CLOCK].run = peers.likwid_clock;
+	measured[PERF_CPP].run = peers.perf_cpp_measure;
+	if (set_up())
+		return 1;
+	if (clock_regions->clock.read)
+		printf("the clock is CLOCK_MONOTONIC: this CPU's own cannot be used\n");
+	unsigned allocated = count_allocations();
+	measure_all();
+	compare_all();
+	peers_print_absent(&peers);
+	printf("allocations after set-up, in 1000 rounds of all of these: %u\n", allocated);
+	count_live_print();
+	return allocated != 0;
 }

@@ -58,8 +58,8 @@ static int open_group(struct trial *trial, const size_t *members, size_t size)
 static bool counted_all_the_time(const struct trial *trial, int leader)
 {
 	uint64_t now[3] = { 0 };
-	return trial->kernel->read(leader, now, sizeof(now)) == sizeof(now) && now[2] > 0 &&
-	       now[2] == now[1];
+	return count_kernel_read(trial->kernel, leader, now, sizeof(now)) == sizeof(now) &&
+	       now[2] > 0 && now[2] == now[1];
 }
 
 static void count_for_a_moment(void)

@@ -199,6 +199,7 @@ static int open_all(struct count_set *set, const struct count_options *options, 
 /* A group is read in user space when all its events are mapped: they are of one moment. */
 static void find_live_groups(struct count_set *set)
 {
+	set->all_live = true;
 	for (size_t g = 0; g < set->plan.group_count; g++) {
 		struct count_group *group = &set->plan.groups[g];
 		group->live = true;
@@ -207,6 +208,7 @@ static void find_live_groups(struct count_set *set)
 				count_slot_of(set, 0, set->plan.members[group->first + i]);
 			group->live &= slot->page && slot->page->cap_user_rdpmc;
 		}
+		set->all_live &= group->live && !group->shared;
 	}
 }
 

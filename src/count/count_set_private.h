@@ -28,6 +28,7 @@ struct count_set {
 	struct count_target *targets;
 	struct count_slot *slots; /* [target][event] */
 	struct count_plan plan;
+	bool all_live;		  /* every group is, and none takes turns */
 	struct slice_ring *rings; /* of each group on the first target; NULL: none at all */
 	size_t page_bytes;
 	struct own_process own; /* else the pages are not there */

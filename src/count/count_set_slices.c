@@ -16,7 +16,12 @@ static int leader_fd(const struct count_set *set, const struct count_group *grou
 
 int count_set_open_rings(struct count_set *set)
 {
-	set->rings = calloc(set->plan.group_count + 1, sizeof(*set->rings));
+	bool any = false;
+	for (size_t g = 0; g < set->plan.group_count; g++)
+		any |= set->plan.groups[g].shared;
+	if (!any)
+		return 0;
+	set->rings = calloc(set->plan.group_count, sizeof(*set->rings));
 	if (!set->rings)
 		return -ENOMEM;
 	for (size_t g = 0; g < set->plan.group_count; g++) {
@@ -47,7 +52,9 @@ static bool have_rings(const struct count_set *set)
 
 void count_set_begin_slices(struct count_set *set)
 {
-	for (size_t g = 0; have_rings(set) && g < set->plan.group_count; g++)
+	if (!have_rings(set))
+		return;
+	for (size_t g = 0; g < set->plan.group_count; g++)
 		slice_ring_begin(&set->rings[g]);
 }
 

@@ -31,10 +31,9 @@ static int read_target(struct culprit_counters *counters, size_t target,
 	return status;
 }
 
-static int take(struct culprit_counters *counters, struct count_moment *moments)
+static __attribute__((noinline)) int read_targets(struct culprit_counters *counters,
+						  struct count_moment *moments)
 {
-	if (counters->own_thread)
-		return count_set_moments(counters->set, moments);
 	int result = 0;
 	for (size_t t = 0; t < counters->targets; t++) {
 		int status = read_target(counters, t, moments + t * counters->events.count);
@@ -44,30 +43,43 @@ static int take(struct culprit_counters *counters, struct count_moment *moments)
 	return result;
 }
 
-static bool knows_interruptions(const struct culprit_counters *counters)
+static inline int take(struct culprit_counters *counters, struct count_moment *moments)
 {
-	return counters->events.count && count_set_is_live(counters->set, 0);
+	return counters->own_thread ? count_set_moments(counters->set, moments)
+				    : read_targets(counters, moments);
 }
 
 int counters_take_begin(struct culprit_counters *counters, struct count_moment *moments)
 {
 	int status = take(counters, moments);
-	bool by_clock = counters->own_thread && !knows_interruptions(counters);
+	/* of what was read in user space the page's sequence tells whether it was interrupted */
+	bool by_clock = counters->own_thread && !moments[0].sequence;
 	counters->begin_ns = by_clock ? clock_raw_ns() : 0;
 	return status;
 }
 
+static __attribute__((noinline)) int take_end_by_clock(struct culprit_counters *counters,
+						       struct count_moment *moments)
+{
+	counters->end_ns = clock_raw_ns();
+	return take(counters, moments);
+}
+
 int counters_take_end(struct culprit_counters *counters, struct count_moment *moments)
 {
-	counters->end_ns = counters->begin_ns ? clock_raw_ns() : 0;
+	if (counters->begin_ns)
+		return take_end_by_clock(counters, moments);
+	counters->end_ns = 0;
 	return take(counters, moments);
 }
 
 size_t counters_asked(const struct culprit_counters *counters, const struct count_moment *moments)
 {
 	size_t asked = 0;
+	bool direct = count_set_is_direct(counters->set);
 	for (size_t i = 0; i < counters->events.count; i++)
-		asked += moments[i].sequence == 0;
+		asked += moments[i].sequence == 0 ||
+			 (direct && moments[i].enabled_ns != moments[i].running_ns);
 	return asked;
 }
 

@@ -69,7 +69,8 @@ int counters_settle_opened(struct culprit_counters *counters, const struct culpr
 int counters_take_begin(struct culprit_counters *counters, struct count_moment *moments);
 int counters_take_end(struct culprit_counters *counters, struct count_moment *moments);
 
-/* Of how many events the kernel was asked for these moments; the others were read in user space. */
+/* Of how many events the kernel was asked for these moments, or the page's times had to be added to
+ * (count_set_is_direct()); the others were read in user space, as usual. */
 size_t counters_asked(const struct culprit_counters *counters, const struct count_moment *moments);
 
 /* What event `index` came to on one target between its moments begin[] and ends[] of all events, as

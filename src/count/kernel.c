@@ -7,15 +7,6 @@
 
 #include "machine/perf_open.h"
 
-static ssize_t real_read(int fd, void *buffer, size_t size)
-{
-	ssize_t bytes;
-	do
-		bytes = read(fd, buffer, size);
-	while (bytes < 0 && errno == EINTR);
-	return bytes < 0 ? -errno : bytes;
-}
-
 static int real_control(int fd, unsigned long request, unsigned long argument)
 {
 	int result = ioctl(fd, request, argument);
@@ -42,7 +33,6 @@ static void real_close(int fd)
 
 const struct count_kernel count_kernel_real = {
 	.open = perf_open,
-	.read = real_read,
 	.control = real_control,
 	.map = real_map,
 	.unmap = real_unmap,

@@ -5,9 +5,11 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 struct perf_event_attr;
 struct perf_event_mmap_page;
@@ -16,7 +18,8 @@ struct count_kernel {
 	/* As perf_open(): the descriptor or a negative errno value. */
 	int (*open)(const struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 		    unsigned long flags);
-	/* Bytes or a negative errno value. */
+	/* Bytes or a negative errno value. NULL: the system call itself, inline. Called by
+	 * count_kernel_read(). */
 	ssize_t (*read)(int fd, void *buffer, size_t size);
 	/* 0 or more, or a negative errno value. */
 	int (*control)(int fd, unsigned long request, unsigned long argument);
@@ -31,6 +34,18 @@ struct count_kernel {
 };
 
 extern const struct count_kernel count_kernel_real;
+
+static inline ssize_t count_kernel_read(const struct count_kernel *kernel, int fd, void *buffer,
+					size_t size)
+{
+	if (kernel->read)
+		return kernel->read(fd, buffer, size);
+	ssize_t bytes;
+	do
+		bytes = read(fd, buffer, size);
+	while (bytes < 0 && errno == EINTR);
+	return bytes < 0 ? -errno : bytes;
+}
 
 /* The kernel and the folder that /proc and /sys are in: of this machine, or of a test. */
 struct count_world {

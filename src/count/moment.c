@@ -8,12 +8,18 @@
 #include "count/reading.h"
 #include "culprit/counter.h"
 
-/* The counter has pmc_width bits and a sign (perf_event_mmap_page.pmc_width). */
-static inline uint64_t extend_sign(uint64_t value, unsigned width)
+#define ALWAYS_INLINE	  static inline __attribute__((always_inline))
+#define NEVER_INLINE	  static __attribute__((noinline))
+#define RARELY(condition) __builtin_expect(!!(condition), 0)
+
+/* Of struct count_kernel; NULL: the instruction itself. */
+typedef uint64_t counter_reader(uint32_t counter);
+
+/* The counter has pmc_width bits and a sign (perf_event_mmap_page.pmc_width); 0 and 64 are all. */
+ALWAYS_INLINE uint64_t extend_sign(uint64_t value, unsigned width)
 {
-	if (width == 0 || width >= 64)
-		return value;
-	return (uint64_t)((int64_t)(value << (64 - width)) >> (64 - width));
+	unsigned unused = -width & 63;
+	return (uint64_t)((int64_t)(value << unused) >> unused);
 }
 
 /* Nanoseconds since the page's times were written (perf_event_mmap_page.time_offset). */
@@ -29,15 +35,20 @@ static uint64_t passed_ns(const struct count_kernel *kernel,
 	return page->time_offset + whole * mult + ((part * mult) >> shift);
 }
 
+enum times {
+	TIMES_ARE_EQUAL, /* an event that was off the PMU once is not read */
+	TIMES_DIFFER,	 /* of events of which they do, the time since the last change is added */
+	TIMES_RUN	 /* and of all others */
+};
+
 /*
  * Reads the event of the page as perf_event_open(2) describes. False where the kernel has to be
  * asked: it is not on the PMU now, or user code may not read its counter any more.
  *
- * The times are those of the last change; only where they matter, of groups that take turns and of
- * events that were off the PMU once, the time since then is added.
+ * The times are those of the last change; only where they matter the time since then is added.
  */
-static inline bool read_page(const struct count_kernel *kernel,
-			     const volatile struct perf_event_mmap_page *page, bool timed,
+ALWAYS_INLINE bool read_page(const struct count_kernel *kernel, counter_reader *reader,
+			     enum times times, const volatile struct perf_event_mmap_page *page,
 			     struct count_moment *moment)
 {
 	uint32_t sequence, index;
@@ -47,67 +58,70 @@ static inline bool read_page(const struct count_kernel *kernel,
 		sequence = page->lock;
 		COMPILER_BARRIER();
 		index = page->index;
-		if (!page->cap_user_rdpmc || index == 0)
+		if (RARELY(index == 0) || RARELY(!page->cap_user_rdpmc))
 			return false;
 		enabled = page->time_enabled;
 		running = page->time_running;
-		lagging = !((timed || enabled != running) && page->cap_user_time);
+		if (times == TIMES_ARE_EQUAL && RARELY(enabled != running))
+			return false;
+		lagging = !((times == TIMES_RUN || enabled != running) && page->cap_user_time);
 		if (!lagging) {
 			uint64_t passed = passed_ns(kernel, page);
 			enabled += passed;
 			running += passed;
 		}
-		count = (uint64_t)page->offset +
-			extend_sign(read_counter(kernel, index - 1), page->pmc_width);
+		count = reader ? reader(index - 1) : instruction_counter(index - 1);
+		count = (uint64_t)page->offset + extend_sign(count, page->pmc_width);
 		COMPILER_BARRIER();
-	} while (page->lock != sequence);
-	*moment = (struct count_moment){
-		.count = count,
-		.enabled_ns = enabled,
-		.running_ns = running,
-		.sequence = sequence,
-		.known = true,
-		.lagging = lagging,
-	};
+	} while (RARELY(page->lock != sequence));
+	moment->count = count;
+	moment->enabled_ns = enabled;
+	moment->running_ns = running;
+	moment->sequence = sequence;
+	moment->known = true;
+	moment->lagging = lagging;
 	return true;
 }
 
-static bool read_live_group(const struct count_set *set, const struct count_group *group,
-			    struct count_moment *moments)
+NEVER_INLINE bool read_live_group(const struct count_set *set, const struct count_group *group,
+				  struct count_moment *moments)
 {
+	enum times times = group->shared ? TIMES_RUN : TIMES_DIFFER;
 	for (size_t i = 0; i < group->size; i++) {
 		size_t event = set->plan.members[group->first + i];
-		if (!read_page(set->kernel, set->slots[event].page, group->shared, &moments[event]))
+		if (!read_page(set->kernel, set->kernel->read_counter, times,
+			       set->slots[event].page, &moments[event]))
 			return false;
 	}
 	return true;
 }
 
-static inline __attribute__((always_inline)) int ask_kernel(const struct count_set *set,
-							    const struct count_group *group,
-							    struct count_moment *moments)
+ALWAYS_INLINE int ask_kernel(const struct count_set *set, const struct count_group *group,
+			     struct count_moment *moments)
 {
 	struct group_reading reading;
 	int status = count_group_read(set, 0, group, &reading);
-	for (size_t i = 0, at = 0; i < group->size; i++) {
-		size_t event = set->plan.members[group->first + i];
-		moments[event] = (struct count_moment){ .known = false };
-		if (status || set->slots[event].fd < 0 || at == reading.size)
-			continue;
-		moments[event].count = reading.counts[at++];
-		moments[event].enabled_ns = reading.enabled_ns;
-		moments[event].running_ns = reading.running_ns;
-		moments[event].known = true;
+	if (status)
+		reading.size = 0;
+	const size_t *member = set->plan.members + group->first, *end = member + group->size;
+	for (size_t at = 0; member != end; member++) {
+		bool known = set->slots[*member].fd >= 0 && at < reading.size;
+		moments[*member] = (struct count_moment){
+			.count = known ? reading.counts[at++] : 0,
+			.enabled_ns = known ? reading.enabled_ns : 0,
+			.running_ns = known ? reading.running_ns : 0,
+			.known = known,
+		};
 	}
 	return status == -ENODATA ? 0 : status;
 }
 
-int count_set_moments(struct count_set *set, struct count_moment *moments)
+NEVER_INLINE int read_groups(const struct count_set *set, struct count_moment *moments)
 {
 	int result = 0;
 	bool mapped = own_process_is_this(&set->own);
-	for (size_t g = 0; g < set->plan.group_count; g++) {
-		const struct count_group *group = &set->plan.groups[g];
+	const struct count_group *group = set->plan.groups;
+	for (const struct count_group *end = group + set->plan.group_count; group != end; group++) {
 		if (group->live && mapped && read_live_group(set, group, moments))
 			continue;
 		int status = ask_kernel(set, group, moments);
@@ -115,6 +129,37 @@ int count_set_moments(struct count_set *set, struct count_moment *moments)
 			result = status;
 	}
 	return result;
+}
+
+ALWAYS_INLINE int read_all(const struct count_set *set, counter_reader *reader,
+			   struct count_moment *moments)
+{
+	const struct count_slot *slot = set->slots, *end = slot + set->events->count;
+	for (; slot != end; slot++, moments++)
+		if (RARELY(!read_page(set->kernel, reader, TIMES_ARE_EQUAL, slot->page, moments)))
+			return read_groups(set, moments - (slot - set->slots));
+	return 0;
+}
+
+NEVER_INLINE int read_all_by_function(const struct count_set *set, struct count_moment *moments)
+{
+	return read_all(set, set->kernel->read_counter, moments);
+}
+
+/* The common case, that everything is read in user space and nothing takes turns, calls no
+ * function, so that no register has to be saved. */
+int count_set_moments(struct count_set *set, struct count_moment *moments)
+{
+	if (!set->all_live || !set->own.mark || RARELY(!*set->own.mark))
+		return read_groups(set, moments);
+	if (RARELY(set->kernel->read_counter))
+		return read_all_by_function(set, moments);
+	return read_all(set, NULL, moments);
+}
+
+bool count_set_is_direct(const struct count_set *set)
+{
+	return set->all_live;
 }
 
 bool count_set_is_live(const struct count_set *set, size_t event)

@@ -31,6 +31,10 @@ int count_set_moments(struct count_set *set, struct count_moment *moments);
 /* Whether event `event` can be read without a system call, now. */
 bool count_set_is_live(const struct count_set *set, size_t event);
 
+/* Whether reading an event takes longer once it has been off the PMU, which its two times tell:
+ * where none of the set's takes turns, and all are read in user space. */
+bool count_set_is_direct(const struct count_set *set);
+
 /* What two moments with nothing between them differ by: measured, per event. */
 struct count_cost {
 	double median; /* events */

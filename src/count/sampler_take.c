@@ -135,8 +135,9 @@ uint64_t sampler_lost(const struct culprit_sampler *sampler)
 		for (size_t e = 0; e < sampler->event_count; e++) {
 			struct lost_reading reading;
 			int fd = sampler->lanes[i].fds[e];
-			if (fd >= 0 && sampler->kernel->read(fd, &reading, sizeof(reading)) ==
-					       (ssize_t)sizeof(reading))
+			if (fd >= 0 &&
+			    count_kernel_read(sampler->kernel, fd, &reading, sizeof(reading)) ==
+				    (ssize_t)sizeof(reading))
 				lost += reading.lost;
 		}
 	/* LOST records count what is no sample, too, and come late. */

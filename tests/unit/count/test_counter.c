@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -55,6 +56,11 @@ static void counters_that_are_read_another_way_than_the_cost_was_have_no_interva
 	assert_int_equal(flags_of_measuring(&scene), CULPRIT_NO_INTERVAL);
 	assert_true(isnan(scene.values[0].low) && isnan(scene.values[0].high));
 	assert_false(isnan(scene.values[0].value));
+	/* as if the cost had been measured so; then one of them was off the PMU once */
+	scene.counters->costs_asked = 0;
+	assert_int_equal(flags_of_measuring(&scene), 0);
+	hardware(PERF_COUNT_HW_INSTRUCTIONS)->page->time_enabled++;
+	assert_int_equal(flags_of_measuring(&scene), CULPRIT_NO_INTERVAL);
 	close_scene(&scene);
 }
 
@@ -199,6 +205,35 @@ static void what_does_not_take_turns_has_no_clock(void **state)
 	close_scene(&scene);
 }
 
+/* A measurement that the thread sleeps in, and that the event was enabled for 1 ns in. */
+static uint32_t flags_after_a_sleep(struct scene *scene)
+{
+	struct replayed_event *cycles = hardware(PERF_COUNT_HW_CPU_CYCLES);
+	assert_int_equal(culprit_counters_start(scene->counters), 0);
+	nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+	cycles->enabled_ns = cycles->running_ns = 1;
+	cycles->page->time_enabled = cycles->page->time_running = 1;
+	assert_int_equal(culprit_counters_stop(scene->counters), 0);
+	assert_int_equal(culprit_counters_values(scene->counters, scene->values, 1), 0);
+	return scene->values[0].flags;
+}
+
+static void the_clock_tells_interruptions_where_the_page_does_not(void **state)
+{
+	(void)state;
+	struct culprit_options options = { .flags = CULPRIT_NOT_CALIBRATED };
+	struct scene scene;
+	replayed_begin();
+	assert_int_equal(open_scene(&scene, counting_intel, "cycles", &options), 0);
+	assert_int_equal(flags_after_a_sleep(&scene), CULPRIT_INTERRUPTED);
+	close_scene(&scene);
+	replayed.has_rdpmc = true;
+	assert_int_equal(open_scene(&scene, counting_intel, "cycles", &options), 0);
+	replayed_schedule(hardware(PERF_COUNT_HW_CPU_CYCLES), 0, 0);
+	assert_int_equal(flags_after_a_sleep(&scene), 0);
+	close_scene(&scene);
+}
+
 static void names_of_ones_own_are_counted(void **state)
 {
 	(void)state;
@@ -322,6 +357,7 @@ int main(void)
 		cmocka_unit_test(what_clocks_differ_by_is_no_interruption),
 		cmocka_unit_test(what_takes_turns_has_an_interval),
 		cmocka_unit_test(what_does_not_take_turns_has_no_clock),
+		cmocka_unit_test(the_clock_tells_interruptions_where_the_page_does_not),
 		cmocka_unit_test(names_of_ones_own_are_counted),
 		cmocka_unit_test(definitions_that_cannot_be_read_are_named),
 		cmocka_unit_test(options_that_cannot_be_are_refused),

@@ -257,6 +257,29 @@ static void the_page_gives_times_once_they_differ(void **state)
 	close_scene(&scene);
 }
 
+static void the_time_of_groups_that_take_turns_goes_on(void **state)
+{
+	(void)state;
+	struct scene scene;
+	replayed_begin();
+	replayed.has_rdpmc = true;
+	replayed.pmu_counters = 1;
+	open_scene(&scene, "cycles,instructions");
+	assert_int_not_equal(count_set_group(scene.set, 0), count_set_group(scene.set, 1));
+	struct perf_event_mmap_page *page = cycles()->page;
+	replayed_schedule(cycles(), 0, 0);
+	replayed_schedule(replayed_find(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS), 1, 0);
+	page->time_enabled = page->time_running = 5000;
+	page->cap_user_time = 1;
+	page->time_mult = 1;
+	page->time_offset = (uint64_t)-1000;
+	replayed.ticks = 1400;
+	count_now(&scene);
+	assert_int_equal(scene.moments[0].enabled_ns, 5400);
+	assert_int_equal(scene.moments[0].running_ns, 5400);
+	close_scene(&scene);
+}
+
 static struct count_moment at(uint64_t count, uint64_t enabled, uint64_t running, uint32_t sequence)
 {
 	return (struct count_moment){ count, enabled, running, sequence, true, false };
@@ -357,6 +380,7 @@ int main(void)
 		cmocka_unit_test(a_pinned_group_without_counters_is_unknown),
 		cmocka_unit_test(a_failing_read_is_reported),
 		cmocka_unit_test(the_page_gives_times_once_they_differ),
+		cmocka_unit_test(the_time_of_groups_that_take_turns_goes_on),
 		cmocka_unit_test(an_undisturbed_count_is_exact),
 		cmocka_unit_test(a_part_of_the_time_is_scaled_and_said),
 		cmocka_unit_test(never_on_the_pmu_is_no_zero),

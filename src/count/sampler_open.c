@@ -87,7 +87,11 @@ static bool refused_for_hardware(int code)
 static int open_attr(const struct culprit_sampler *sampler, const struct perf_event_attr *attr,
 		     int cpu, int leader)
 {
-	return sampler->kernel->open(attr, 0, cpu, leader, 0);
+	/* A clock stands alone: of one that is enabled in a group that counts already, the kernel
+	   forgets how much of a period had passed (Linux 6.18), and segments shorter than a period
+	   would have hardly a sample. */
+	bool clock = attr->type == PERF_TYPE_SOFTWARE;
+	return sampler->kernel->open(attr, 0, cpu, clock ? -1 : leader, 0);
 }
 
 /* Settles by the first event of all what this kernel knows: PERF_FORMAT_LOST is of Linux 6.0,

@@ -3,9 +3,9 @@
  *
  * On each lane (any CPU; with options->threads one for each CPU, since the kernel gives inherited
  * events no other ring) a dummy event reports mappings, names and threads all the time. It owns the
- * ring and leads the group of the sampled event, so that both are of one context, as kernels
- * before 6.2 want it of events that share a ring. Between start and stop the sampled events are
- * enabled; nothing else is switched.
+ * ring and leads the group of a sampled event of the hardware, so that both are of one context, as
+ * kernels before 6.2 want it of events that share a ring; a clock is of its context anyway. Between
+ * start and stop the sampled events are enabled; nothing else is switched.
  */
 #pragma once
 

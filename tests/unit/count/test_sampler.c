@@ -242,15 +242,20 @@ static void segments_shorter_than_a_period_add_up(void **state)
 	struct seen seen;
 	struct culprit_sampler *sampler =
 		opened((struct culprit_sampler_options){ .period = 20 * PERIOD_NS }, &seen);
-	double since = cpu_s();
+	double since = cpu_s(), within = 0;
 	size_t segments = 0;
 	for (; seen.inside < 5 && patient(since); segments++) {
+		double begin = cpu_s();
 		assert_int_equal(culprit_sampler_start(sampler), 0);
 		inside(20000);
 		assert_int_equal(culprit_sampler_stop(sampler), 0);
+		within += cpu_s() - begin;
 	}
 	assert_true(seen.inside >= 5);
 	assert_true(segments > seen.all);
+	/* starting and stopping take some of it; a sampler that began each period anew with its
+	   segment took hundreds of times as long */
+	assert_true(within < 10.0 * (double)seen.all * 20 * PERIOD_NS / 1e9);
 	closed(sampler);
 }
 

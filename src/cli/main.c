@@ -1,8 +1,10 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/help.h"
 #include "cli/message.h"
@@ -35,8 +37,21 @@ static int finish(int status)
 	return status ? status : ret == EPIPE ? 0 : 1;
 }
 
+/*
+ * Standard descriptors that we were started without are taken, so that no file or counter of ours
+ * gets their number and what is meant for them. Reading or writing them fails as before (the wrong
+ * mode), and programs that we start find them closed.
+ */
+static void occupy_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
 int main(int argc, char **argv)
 {
+	occupy_standard_descriptors();
 	/* Our parent may have it ignored: then ends of our children would never be reported. */
 	signal(SIGCHLD, SIG_DFL);
 	/* A file at its limit (ulimit -f) is an error like a full disk: EFBIG, cleaned up and said.

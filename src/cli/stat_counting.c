@@ -154,20 +154,28 @@ static struct counts_value value_of(const struct stat_counting *counting, size_t
 	return sum;
 }
 
-int stat_counting_read(struct stat_counting *counting)
+/* 0 or the exit status after a message. */
+static int read_targets(struct stat_counting *counting)
 {
-	size_t events = event_count(counting);
-	if (!counting->set)
-		return 0;
 	struct count_reading *last = counting->now;
 	counting->now = counting->last;
 	counting->last = last;
 	for (size_t t = 0; t < counting->targets->count; t++) {
-		int status =
-			check(count_set_read(counting->set, t, counting->now + t * events), "read");
+		int status = check(
+			count_set_read(counting->set, t, counting->now + t * event_count(counting)),
+			"read");
 		if (status)
 			return status;
 	}
+	return 0;
+}
+
+int stat_counting_read(struct stat_counting *counting)
+{
+	size_t events = event_count(counting);
+	int status = counting->set ? read_targets(counting) : 0;
+	if (status)
+		return status;
 	for (size_t row = 0; row < counting->targets->row_count; row++) {
 		for (size_t event = 0; event < events; event++)
 			counting->values[row * events + event] = value_of(counting, row, event);

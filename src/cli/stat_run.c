@@ -18,7 +18,8 @@
 #include "cli/stat_control.h"
 #include "daemon/command.h"
 
-#define LOOK_MS 50 /* how often it is looked whether what is watched still runs */
+#define TURN_COMMANDS 100 /* of --control, before other sources have their turn */
+#define LOOK_MS	      50  /* how often it is looked whether what is watched still runs */
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
 #endif
@@ -32,6 +33,7 @@ struct running {
 	struct command command;
 	struct pollfd sources[SOURCES];
 	uint64_t start_ns, last_ns;
+	int last_signal;
 	bool passed_on; /* a signal, to the command */
 	bool end;
 };
@@ -198,6 +200,7 @@ static void take_signal(struct running *running)
 		if (pass_on && signal.ssi_code != SI_KERNEL)
 			kill(running->command.pid, (int)signal.ssi_signo);
 		running->end |= !pass_on;
+		running->last_signal = (int)signal.ssi_signo;
 		running->passed_on = true;
 	}
 }
@@ -207,9 +210,10 @@ static int obey(struct running *running)
 {
 	struct stat_control *control = running->task->control;
 	int status = 0;
-	for (enum stat_control_command command;
-	     status == 0 && (command = stat_control_next(control)) != STAT_CONTROL_NONE;) {
-		switch (command) {
+	for (int i = 0; status == 0 && i < TURN_COMMANDS; i++) {
+		switch (stat_control_next(control)) {
+		case STAT_CONTROL_NONE:
+			return 0;
 		case STAT_CONTROL_ENABLE:
 			status = stat_counting_enable(running->counting);
 			break;
@@ -223,9 +227,7 @@ static int obey(struct running *running)
 			running->sources[CONTROL].fd = -1;
 			return 0;
 		case STAT_CONTROL_UNKNOWN:
-			message_warning("--control: unknown command '%s'; there are enable, "
-					"disable, ping and stop",
-					control->line);
+			stat_control_reject(control);
 			continue;
 		default:
 			break;
@@ -252,8 +254,9 @@ static bool have_ended(const struct stat_targets *targets)
 		struct pollfd end = { fd, POLLIN, 0 };
 		if (fd >= 0 && poll(&end, 1, 0) == 0)
 			return false;
-		if (fd < 0 && errno != ESRCH && kill(targets->tasks[i], 0) == 0)
-			return false; /* a thread, and a kernel that does not know of such */
+		/* a thread, and a kernel that does not know of such; EPERM: of another user */
+		if (fd < 0 && errno != ESRCH && (kill(targets->tasks[i], 0) == 0 || errno == EPERM))
+			return false;
 	}
 	return targets->task_count > 0;
 }
@@ -354,6 +357,8 @@ int stat_run(const struct stat_task *task, struct stat_counting *counting,
 	note_times(&running, end_ns);
 	if (status == 0 && running.command.ended)
 		result->status = command_exit_status(&running.command);
+	else if (status == 0 && running.command.pid && running.last_signal)
+		result->status = 128 + running.last_signal; /* it may run on: not its success */
 	close_fd(&running.sources[INTERVAL].fd);
 	close_fd(&running.sources[DELAY].fd);
 	close_fd(&running.sources[DURATION].fd);

@@ -237,7 +237,7 @@ int count_set_open(const struct event_list *events, const struct pmu_list *pmus,
 	if (status == 0)
 		status = open_all(set, options, err);
 	if (status == 0 && options->slices && options->inherit == COUNT_ALONE)
-		status = count_set_open_rings(set);
+		status = count_set_open_rings(set, err);
 	if (status)
 		return status;
 	find_live_groups(set);

@@ -45,7 +45,7 @@ struct group_reading {
 };
 
 /* Opens rings for the groups that share their PMU, where there is room for them. 0 or -ENOMEM. */
-int count_set_open_rings(struct count_set *set);
+int count_set_open_rings(struct count_set *set, struct error *err);
 void count_set_close_rings(struct count_set *set, bool mapped);
 
 /* Reads what is open of the group on the target; *opened: how many counts there are. 0; -ENODATA

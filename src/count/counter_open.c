@@ -42,9 +42,10 @@ static int read_events(struct culprit_counters *counters, const char *events,
 	int status = machine_root_open(path, &root, err);
 	if (status)
 		return status;
-	/* Without /sys/bus/event_source the kernel's own events remain. */
-	pmu_list_read(&root, &counters->pmus, NULL);
+	status = pmu_list_read_if_any(&root, &counters->pmus, err);
 	machine_root_close(&root);
+	if (status)
+		return status;
 	const struct event_namer *namer = NULL;
 	if (options->names && !(namer = culprit_names_namer(options->names)))
 		return error_set(
@@ -193,6 +194,8 @@ static int set_up(struct culprit_counters *counters, const char *events,
 		  struct error *err)
 {
 	CLEANUP(target_list_release) struct target_list targets = { 0 };
+	if (!events)
+		return error_set(err, -EINVAL, "there are no events to count");
 	int status = target_list_fill(&targets, options, err);
 	if (status == 0)
 		status = read_events(counters, events, options, world->root, err);

@@ -100,7 +100,8 @@ static int resolve(const struct definitions *definitions, const struct pmu_list 
 	if (status)
 		return status;
 	for (size_t i = 1; i < list.count; i++)
-		if (!list.events[i].core_type)
+		if (!list.events[i].core_type ||
+		    strcmp(list.events[i].name, list.events[0].name) != 0)
 			return error_set(err, -EINVAL, "'%s' is more than one event", text);
 	const struct event *event = &list.events[0];
 	*encoding = (struct event_encoding){

@@ -1,6 +1,7 @@
 /* Values of counters, as text, CSV and JSON. */
 #include <math.h>
 
+#include "base/c_locale.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "count/print_json.h"
@@ -138,6 +139,7 @@ int culprit_counters_print(const struct culprit_counters *counters,
 {
 	static const struct culprit_print_options usual = { .format = CULPRIT_TEXT };
 	CLEANUP(buffer_release) struct buffer out = { 0 };
+	locale_t before = c_locale_enter();
 	if (count > culprit_counters_count(counters))
 		count = culprit_counters_count(counters);
 	options = options ? options : &usual;
@@ -147,5 +149,6 @@ int culprit_counters_print(const struct culprit_counters *counters,
 		write_csv(counters, values, count, options, &out);
 	else
 		write_text(counters, values, count, options, &out);
+	c_locale_leave(before);
 	return print_write(&out, stream);
 }

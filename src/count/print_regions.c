@@ -1,6 +1,7 @@
 /* What regions came to, as text, CSV and JSON. */
 #include <math.h>
 
+#include "base/c_locale.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "count/print_json.h"
@@ -228,10 +229,12 @@ int culprit_regions_print(const struct culprit_regions *regions,
 {
 	static const struct culprit_print_options usual = { .format = CULPRIT_TEXT };
 	CLEANUP(buffer_release) struct buffer out = { 0 };
+	locale_t before = c_locale_enter();
 	options = options ? options : &usual;
 	if (options->format == CULPRIT_JSON)
 		write_json(regions, options, &out);
 	else
 		write_table(regions, options, &out);
+	c_locale_leave(before);
 	return print_write(&out, stream);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -30,11 +31,11 @@ static int add_threads(struct target_list *targets, int pid, struct error *err)
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	DIR *folder = opendir(path);
+	if (!folder && errno == ENOENT)
+		return error_set(err, -ESRCH, "there is no process %d, or no /proc", pid);
 	if (!folder)
-		return error_set(err, errno == ENOENT ? -ESRCH : -errno,
-				 errno == ENOENT ? "there is no process %d"
-						 : "cannot list the threads of process %d",
-				 pid);
+		return error_set(err, -errno, "cannot list the threads of process %d: %s", pid,
+				 strerror(errno));
 	int status = 0;
 	for (struct dirent *entry; !status && (entry = readdir(folder));) {
 		uint64_t tid;

@@ -133,7 +133,7 @@ static int set_up(struct culprit_topdown *topdown, const struct culprit_options 
 	if (status)
 		return status;
 	cpu_info_read(&root, cpu);
-	pmu_list_read(&root, &topdown->pmus, NULL);
+	status = pmu_list_read_if_any(&root, &topdown->pmus, err);
 	machine_root_close(&root);
 	for (size_t type = 0; type < cpu->type_count && !status; type++)
 		status = set_up_cores(topdown, cpu, type, &targets, options, world->kernel, err);

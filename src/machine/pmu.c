@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/c_locale.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/number.h"
@@ -139,9 +140,9 @@ static int visit_event(void *context, const char *name)
 		read_value(reading, root_path(DEVICES "/%s/events/%s.scale", pmu, name).text);
 	if (unit)
 		event.unit = unit;
-	/* The kernel writes "2.3283064365386962890625e-10"; strtod takes it whole. */
+	/* The kernel writes "2.3283064365386962890625e-10"; strtod_l takes it whole. */
 	char *end = NULL;
-	double factor = scale ? strtod(scale, &end) : 1;
+	double factor = scale ? strtod_l(scale, &end, c_locale()) : 1;
 	if (scale && (end == scale || *end || !(factor > 0)))
 		reading->list->unreadable++;
 	else
@@ -260,6 +261,12 @@ int pmu_list_read(const struct machine_root *root, struct pmu_list *list, struct
 	pmu_list_release(list);
 	return error_set(err, status, "cannot read the list of PMUs in '/%s': %s", DEVICES,
 			 strerror(-status));
+}
+
+int pmu_list_read_if_any(const struct machine_root *root, struct pmu_list *list, struct error *err)
+{
+	int status = pmu_list_read(root, list, err);
+	return status == -ENOMEM || status == -EMFILE || status == -ENFILE ? status : 0;
 }
 
 void pmu_list_release(struct pmu_list *list)

@@ -28,11 +28,12 @@
  * makes opening fail instead.
  *
  * Threads: one struct culprit_counters belongs to one thread at a time. Those of
- * CULPRIT_THIS_THREAD count the thread that opened them, and only that thread may use them. Several
- * threads may each have their own. After opening nothing is allocated, printed or locked;
+ * CULPRIT_THIS_THREAD count the thread that opened them, and only that thread may use them (-EPERM).
+ * Several threads may each have their own. After opening nothing is allocated, printed or locked;
  * start, stop and values may be called from a signal handler that does not interrupt another call
  * with the same counters.
- * After fork(2) the child has counters that count nothing of it: it closes them and opens its own.
+ * After fork(2) the child has counters that count nothing of it (those of CULPRIT_THIS_THREAD return
+ * -ECHILD): it closes them and opens its own.
  */
 #ifndef CULPRIT_COUNTER_H
 #define CULPRIT_COUNTER_H
@@ -71,7 +72,7 @@ enum culprit_option_flags {
 struct culprit_options {
 	enum culprit_subject subject;
 	int id;		/* pid, tid or CPU; else not used */
-	unsigned flags; /* of enum culprit_option_flags */
+	unsigned flags; /* of enum culprit_option_flags; -EINVAL for others */
 	/* The path of a file with a line `name = event` for each name of one's own, where the
 	   event is what may be written anywhere (`l3-miss = r412e`); # begins a comment. NULL:
 	   none. */
@@ -125,7 +126,8 @@ struct culprit_value {
 	uint32_t flags;			 /* of enum culprit_value_flags */
 };
 
-/* A measurement begins. 0 or a negative errno value (-ESRCH: the subject has ended). */
+/* A measurement begins. 0 or a negative errno value: -EPERM in another thread than that of
+   CULPRIT_THIS_THREAD, -ECHILD in a child of its process. A subject that has ended counts no more. */
 CULPRIT_API_BOUND int culprit_counters_start(struct culprit_counters *counters);
 /* It ends; start() begins the next one. 0 or a negative errno value. */
 CULPRIT_API_BOUND int culprit_counters_stop(struct culprit_counters *counters);

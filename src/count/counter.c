@@ -28,10 +28,20 @@ static int read_target(struct culprit_counters *counters, size_t target,
 	return status;
 }
 
+/* User code reads the counters of the CPU it runs on: those of another thread. */
+static int refuse(const struct culprit_counters *counters, struct count_moment *moments)
+{
+	for (size_t i = 0; i < counters->events.count; i++)
+		moments[i] = (struct count_moment){ .known = false };
+	return -EPERM;
+}
+
 static int take(struct culprit_counters *counters, struct count_moment *moments)
 {
 	if (counters->own_thread)
-		return count_set_moments(counters->set, moments);
+		return pthread_equal(counters->thread, pthread_self())
+			       ? count_set_moments(counters->set, moments)
+			       : refuse(counters, moments);
 	int result = 0;
 	for (size_t t = 0; t < counters->targets; t++) {
 		int status = read_target(counters, t, moments + t * counters->events.count);

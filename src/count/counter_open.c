@@ -202,6 +202,7 @@ static int set_up(struct culprit_counters *counters, const char *events,
 	if (status)
 		return status;
 	counters->own_thread = options->subject == CULPRIT_THIS_THREAD;
+	counters->thread = pthread_self();
 	counters->targets = targets.count;
 	counters->counted = calloc(counters->events.count + 1, sizeof(*counters->counted));
 	if (!counters->counted)

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +39,8 @@ struct culprit_counters {
 	struct count_reading *readings;	  /* of one target */
 	uint64_t *enabled_ns;		  /* of the first target, at the end */
 	struct count_cost *costs;
-	bool own_thread; /* of CULPRIT_THIS_THREAD: moments, not readings */
+	bool own_thread;  /* of CULPRIT_THIS_THREAD: moments, not readings */
+	pthread_t thread; /* that opened them */
 	bool calibrated;
 	bool started, stopped;
 	uint64_t begin_ns, end_ns; /* wall clock, where events are not read in user space */

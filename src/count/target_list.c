@@ -8,9 +8,13 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "culprit/counter.h"
+
+/* Of enum culprit_option_flags. */
+#define FLAGS_KNOWN 127u
 
 void target_list_release(struct target_list *targets)
 {
@@ -46,10 +50,20 @@ static int add_threads(struct target_list *targets, int pid, struct error *err)
 	return status ? error_set(err, status, "out of memory while opening counters") : 0;
 }
 
+int target_options_check(const struct culprit_options *options, struct error *err)
+{
+	static const uint64_t none[COUNT_OF(options->reserved)];
+	if (options->flags & ~FLAGS_KNOWN || memcmp(options->reserved, none, sizeof(none)) != 0)
+		return error_set(err, -EINVAL, "options that this library does not know are set");
+	return 0;
+}
+
 int target_list_fill(struct target_list *targets, const struct culprit_options *options,
 		     struct error *err)
 {
-	int status = 0;
+	int status = target_options_check(options, err);
+	if (status)
+		return status;
 	switch (options->subject) {
 	case CULPRIT_THIS_THREAD:
 		status = add_target(targets, 0, -1);

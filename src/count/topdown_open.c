@@ -156,6 +156,7 @@ int topdown_open(unsigned levels, const struct culprit_options *options,
 		topdown->levels = levels;
 		options = options ? options : &usual;
 		topdown->own_thread = options->subject == CULPRIT_THIS_THREAD;
+		topdown->thread = pthread_self();
 		status = set_up(topdown, options, world, &err);
 	}
 	if (status) {

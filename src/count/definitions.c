@@ -158,7 +158,11 @@ static int read_line(struct definitions *definitions, const struct pmu_list *pmu
 	int status = resolve(definitions, pmus, definition.event, &definition.encoding, err);
 	if (status == 0)
 		definitions->all[definitions->count++] = definition;
-	return status == -ENOENT ? -EINVAL : status;
+	if (status != -ENOENT)
+		return status;
+	if (err)
+		err->code = -EINVAL; /* the mistake is the file's */
+	return -EINVAL;
 }
 
 int definitions_parse(const char *text, size_t size, const char *name, const struct pmu_list *pmus,

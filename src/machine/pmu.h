@@ -62,8 +62,8 @@ struct pmu_list {
 	size_t unreadable; /* files that made no sense */
 };
 
-/* 0, -ENOMEM, or -ENOENT/-EACCES when there is no such folder (the list is then empty and usable).
- */
+/* 0; -ENOMEM, -EMFILE or -ENFILE when not all could be read for lack of these; or -ENOENT/-EACCES
+ * when there is no such folder (the list is then empty and usable). */
 int pmu_list_read(const struct machine_root *root, struct pmu_list *list, struct error *err);
 /* The same, but 0 when there is no such folder: the kernel's own events remain. */
 int pmu_list_read_if_any(const struct machine_root *root, struct pmu_list *list, struct error *err);

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -174,10 +176,29 @@ static void two_events_are_two_on_several_core_types(void **state)
 	end(&scene);
 }
 
+static void more_names_than_any_cpu_has_are_refused(void **state)
+{
+	(void)state;
+	enum { NAMES = 4097, LINE = 16 };
+	struct scene scene;
+	char *text = calloc(NAMES, LINE), *end_of_text = text;
+	assert_non_null(text);
+	for (int i = 0; i < NAMES; i++)
+		end_of_text += sprintf(end_of_text, "e%d = r1\n", i);
+	assert_int_equal(parse(&scene, text, NULL), -EINVAL);
+	assert_string_equal(scene.err.text, "definitions 'mine', line 4097: more than 4096 names");
+	end(&scene);
+	text[strlen(text) - strlen("e4096 = r1\n")] = 0;
+	assert_int_equal(parse(&scene, text, NULL), 0);
+	end(&scene);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_events_are_two_on_several_core_types),
+		cmocka_unit_test(more_names_than_any_cpu_has_are_refused),
 		cmocka_unit_test(a_name_stands_for_its_event),
 		cmocka_unit_test(mistakes_name_file_and_line),
 		cmocka_unit_test(what_is_no_text_is_refused),

@@ -29,7 +29,7 @@
 #include "culprit/region.h"
 #include "machine/perf_open.h"
 
-#define TURNS	 1500
+#define TURNS	 3000
 #define REPEATED 200
 #define EVENTS	 "page-faults,task-clock,context-switches,cpu-migrations"
 
@@ -299,7 +299,7 @@ int main(void)
 	compare(REGION, PAPI_CLOCKS, "");
 	compare(MOMENTS, PAPI_EVENTS, "");
 	if (no_papi)
-		printf("PAPI is not compared with: %s\n", no_papi);
+		printf("PAPI's reading of events is not compared with: %s\n", no_papi);
 	printf("allocations after set-up, in 1000 rounds of all of these: %u\n", after - before);
 	printf("an event read in user space: %s\n",
 	       INSTRUCTION_READS_COUNTERS && culprit_counters_count(counters) &&

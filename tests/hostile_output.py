@@ -482,6 +482,38 @@ def drive_record():
     drive("record", b"--HOSTILE" + STEERS)
 
 
+def drive_stat():
+    comment = b": # " + MARK + STEERS  # what a shell says of a name is its own
+    for options, kind in ((["-o", "-"], "text"), (["--json", "-o", "-"], "json")):
+        drive("stat", "-e", "page-faults", *options, "sh", "-c", comment, kind=kind)
+        drive("stat", "-e", "page-faults", *options, "-r", "2", "sh", "-c", comment, kind=kind)
+        drive("stat", "-e", "page-faults", *options, "-r", "2", "--seed", "1", "--cmd", comment, "--cmd", "true", kind=kind)
+    drive("stat", "-e", "page-faults", "--csv", "-r", "2", "--cmd", comment, "--cmd", "true", kind="csv", shows=False)
+    # a thread's name is 15 bytes, and a cell that could be a formula
+    name = b"=HOSTILE\x1b[2J\r\n"
+    run("cp", "/bin/sleep", name)
+    with subprocess.Popen([b"./" + name, b"60"]) as sleeper:
+        while name[:4] not in pathlib.Path(f"/proc/{sleeper.pid}/comm").read_bytes():
+            pass
+        attached = ["-e", "page-faults", "--per-thread", "-p", sleeper.pid, "--timeout", "20"]
+        drive("stat", *attached)
+        drive("stat", "--csv", *attached, kind="csv")
+        drive("stat", "--json", *attached, kind="json")
+        drive("stat", "--json", "-I", "10", *attached, kind="lines")
+        sleeper.kill()
+    os.unlink(name)
+    for option in ("-e", "-M", "-p", "-t", "-C", "-I", "-D", "--duration", "--timeout", "--control", "-r", "--warmup", "--seed"):
+        drive("stat", option, HOSTILE, "true")
+    drive("stat", "--control", b"fifo:" + HOSTILE, "true")
+    drive("stat", "--topdown=" + "3", "true", shows=False)
+    drive("stat", "-o", HOSTILE + b"no/out", "true")
+    drive("stat", "-e", "page-faults", "-o", HOSTILE + b"counts", "true", kind="text", shows=False, file=HOSTILE + b"counts")
+    drive("stat", HOSTILE)
+    drive("stat", "-e", "page-faults", "-M", b"page-faults+" + HOSTILE, "true")
+    drive("stat", "-n", "-r", "2", "--cmd", comment + b"\nexit 1", "--cmd", "true")
+    drive("stat", b"--HOSTILE" + STEERS)
+
+
 def drive_events():
     drive("events", HOSTILE)
     drive("events", "cpu-clock", shows=False)
@@ -509,6 +541,7 @@ def main():
     made = {name for name in os.listdir(b".")}
     cases = {
         "record": drive_record,
+        "stat": drive_stat,
         "report": lambda: drive_report(code, damaged),
         "annotate": lambda: drive_annotate(code, twice, damaged),
         "summary": lambda: drive_summary(code, damaged),
@@ -537,7 +570,7 @@ def main():
         if b"--json" in HELP[verb] and b"--json" not in seen_options[verb]:
             fail("has --json, which no case uses", verb)
     made |= {HOSTILE + end for end in (b"cfg.svg", b"flame.svg", b"kept.prof", b"kept.prof.old", b"saved.prof", b"merged.prof", b"cut", b"bad",
-                                       b"out.prof", *(b"out." + name.encode() for name in FORMATS))}
+                                       b"out.prof", b"counts", *(b"out." + name.encode() for name in FORMATS))}
     for name in set(os.listdir(b".")) - made:
         if b"HOSTILE" in name or hidden(os.fsdecode(name)):
             fail("is a file that nobody named", repr(name))

@@ -111,7 +111,8 @@ enum culprit_value_flags {
 	CULPRIT_SUBSTITUTE = 32,
 	/* Less than what the error of the subtracted cost allows to tell; `low` is 0. */
 	CULPRIT_TOO_SMALL = 64,
-	/* The interval of a scaled value is not known; `low` and `high` are NAN. */
+	/* How wrong the value may be is not known; `low` and `high` are NAN: it is scaled, or the
+	   counters were not read as when the cost was measured, since others wanted the PMU. */
 	CULPRIT_NO_INTERVAL = 128
 };
 

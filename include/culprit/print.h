@@ -26,9 +26,9 @@ struct culprit_print_options {
 
 /*
  * Prints a line for each value: value, interval where there is one, event, count per unit, and the
- * flags in words; absent values as `-` (CSV: empty, JSON: null) with the reason. JSON is one document
- * with "schema": 1. `values` are those of culprit_counters_values(). options NULL: text, no units. 0;
- * -EIO when `stream` had an error; -ENOMEM.
+ * flags in words; absent values as `-` (CSV: empty, JSON: null) with the reason. JSON is one
+ * document with "schema": 1. `values` are those of culprit_counters_values(). options NULL: text,
+ * no units. 0; -EIO when `stream` had an error; -ENOMEM.
  */
 CULPRIT_API int culprit_counters_print(const struct culprit_counters *counters,
 				       const struct culprit_value *values, size_t count,

@@ -23,13 +23,13 @@
  * begin and end cost is subtracted from the outer ones, as its own is from itself.
  *
  * Threads: open, named and close are for one thread; a thread that has joined marks regions with
- * no lock and no allocation; its numbers are its own until it leaves or culprit_regions_result() reads
- * them, which any thread may do at any time: it sees numbers of some moment, each event's by itself.
- * begin and end in a thread that has not joined do nothing but count the omission. A thread that ends
- * leaves by itself.
+ * no lock and no allocation; its numbers are its own until it leaves or culprit_regions_result()
+ *reads them, which any thread may do at any time: it sees numbers of some moment, each event's by
+ *itself. begin and end in a thread that has not joined do nothing but count the omission. A thread
+ *that ends leaves by itself.
  *
- * Signal handlers may use begin and end in pairs; one that interrupts the end of a region is omitted.
- * In the child of a fork(2) nothing is measured before it joins anew.
+ * Signal handlers may use begin and end in pairs; one that interrupts the end of a region is
+ *omitted. In the child of a fork(2) nothing is measured before it joins anew.
  */
 #ifndef CULPRIT_REGION_H
 #define CULPRIT_REGION_H
@@ -74,8 +74,8 @@ CULPRIT_API int culprit_regions_join(struct culprit_regions *regions, struct cul
 CULPRIT_API void culprit_regions_leave(struct culprit_regions *regions);
 
 CULPRIT_API_BOUND void culprit_region_begin(struct culprit_region *region);
-/* Ends the region. Those that this thread began within it and did not end are counted as mismatched;
-   so is a region that ends and has not begun. */
+/* Ends the region. Those that this thread began within it and did not end are counted as
+   mismatched; so is a region that ends and has not begun. */
 CULPRIT_API_BOUND void culprit_region_end(struct culprit_region *region);
 
 /* What one event came to in one region: in one thread, or in all together. */

@@ -23,6 +23,22 @@ struct interval_output {
 	uint64_t count; /* intervals so far */
 };
 
+#define TOPDOWN_EVERY_NS UINT64_C(1000000000)
+
+/* The uses of slots in each second of a run that is printed at its end. */
+static int print_second(void *context, const struct counts *counts)
+{
+	struct interval_output *intervals = context;
+	CLEANUP(buffer_release) struct buffer page = { 0 };
+	struct counts second = *counts;
+	bool short_run = intervals->count == 0 && counts->elapsed_s < 0.99;
+	if (short_run || intervals->output->options->format != STAT_TEXT)
+		return 0;
+	second.event_count = second.metric_count = 0;
+	stat_text_print_interval(&second, intervals->count++ % HEAD_EVERY == 0, &page);
+	return stat_output_write(intervals->output, &page);
+}
+
 static int print_interval(void *context, const struct counts *counts)
 {
 	struct interval_output *intervals = context;
@@ -74,15 +90,22 @@ static int run_once(struct stat_task *task, struct stat_output *output)
 	if (status)
 		return status;
 	task->control = &control;
+	task->slices = true;
 	if (task->options->interval_ns) {
 		task->interval = print_interval;
+		task->interval_ns = task->options->interval_ns;
+		task->context = &intervals;
+	} else if (task->options->has_topdown) {
+		task->interval = print_second;
+		task->interval_ns = TOPDOWN_EVERY_NS;
 		task->context = &intervals;
 	}
 	status = stat_run(task, &counting, &result);
 	stat_control_close(&control);
 	if (status == 0) {
 		stat_counting_explain(&counting);
-		if (!task->interval)
+		stat_counting_total(&counting);
+		if (!task->options->interval_ns)
 			status = print_run(task, &counting, &result, output);
 	}
 	if (status == 0)
@@ -106,7 +129,7 @@ static int count_it(const struct stat_options *options, char *const *command)
 				  .signals = &signals };
 	int status = stat_events_make(&events, options);
 	if (status == 0)
-		status = stat_metrics_make(&metrics, options, &events);
+		status = stat_metrics_make(&metrics, options, &events.list);
 	if (status == 0 && !options->commands.count)
 		status = stat_targets_make(&targets, options, command);
 	if (status == 0)

@@ -78,8 +78,8 @@ int stat_control_open(struct stat_control *control, const char *text)
 void stat_control_close(struct stat_control *control)
 {
 	if (control->unknown > 1)
-		message_warning("--control: %zu further lines were no commands",
-				control->unknown - 1);
+		message_warning("--control: lines that were no commands: %zu in all",
+				control->unknown);
 	if (control->own_fd)
 		close_fd(&control->fd);
 	if (control->own_ack)

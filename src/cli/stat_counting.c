@@ -29,11 +29,15 @@ static int allocate(struct stat_counting *counting)
 	size_t targets = counting->targets->count, metrics = counting->metrics->count;
 	counting->last = calloc(targets * events + 1, sizeof(*counting->last));
 	counting->now = calloc(targets * events + 1, sizeof(*counting->now));
+	counting->sliced = calloc(2 * targets * events + 1, sizeof(*counting->sliced));
+	counting->slices = calloc(rows * events + 1, sizeof(*counting->slices));
 	counting->values = calloc(rows * events + 1, sizeof(*counting->values));
 	counting->metric_values = calloc(rows * metrics + 1, sizeof(*counting->metric_values));
+	size_t types = counting->events->topdown.count;
+	counting->topdown = calloc(rows * types + 1, sizeof(*counting->topdown));
 	counting->rows = calloc(rows + 1, sizeof(*counting->rows));
-	if (!counting->last || !counting->now || !counting->values || !counting->metric_values ||
-	    !counting->rows)
+	if (!counting->sliced || !counting->slices || !counting->last || !counting->now ||
+	    !counting->values || !counting->metric_values || !counting->topdown || !counting->rows)
 		return out_of_memory();
 	for (size_t i = 0; i < rows; i++)
 		counting->rows[i] = (struct counts_row){
@@ -41,6 +45,7 @@ static int allocate(struct stat_counting *counting)
 			.cpus = counting->targets->cpus_of[i],
 			.values = counting->values + i * events,
 			.metrics = counting->metric_values + i * metrics,
+			.topdown = counting->topdown + i * types,
 		};
 	return 0;
 }
@@ -72,8 +77,11 @@ void stat_counting_close(struct stat_counting *counting)
 	count_set_close(counting->set);
 	free(counting->last);
 	free(counting->now);
+	free(counting->sliced);
+	free(counting->slices);
 	free(counting->values);
 	free(counting->metric_values);
+	free(counting->topdown);
 	free(counting->rows);
 	*counting = (struct stat_counting){ 0 };
 }
@@ -154,6 +162,40 @@ static struct counts_value value_of(const struct stat_counting *counting, size_t
 	return sum;
 }
 
+/* The interval of a scaled value of all the time. */
+static void find_interval(const struct stat_counting *counting, size_t row, size_t event,
+			  struct counts_value *value)
+{
+	double half_width, scale = counting->events->shown[event].scale;
+	if (value->state != COUNTS_KNOWN || isfinite(value->low) ||
+	    !slices_half_width(&counting->slices[row * event_count(counting) + event],
+			       (double)value->count, (double)value->enabled_ns,
+			       (double)value->running_ns, &half_width))
+		return;
+	/* as many as were counted there were */
+	value->low = fmax((double)value->count * scale, value->value - half_width * scale);
+	value->high = value->value + half_width * scale;
+}
+
+enum span_of_rows { SINCE_LAST, TOTAL };
+
+static void make_rows(struct stat_counting *counting, enum span_of_rows span)
+{
+	size_t events = event_count(counting);
+	for (size_t row = 0; row < counting->targets->row_count; row++) {
+		struct counts_value *values = counting->values + row * events;
+		for (size_t event = 0; event < events; event++) {
+			values[event] = value_of(counting, row, event);
+			if (span == TOTAL)
+				find_interval(counting, row, event, &values[event]);
+		}
+		stat_metrics_compute(counting->metrics, values,
+				     counting->metric_values + row * counting->metrics->count);
+		stat_topdown_compute(&counting->events->topdown, values,
+				     counting->topdown + row * counting->events->topdown.count);
+	}
+}
+
 /* 0 or the exit status after a message. */
 static int read_targets(struct stat_counting *counting)
 {
@@ -172,17 +214,58 @@ static int read_targets(struct stat_counting *counting)
 
 int stat_counting_read(struct stat_counting *counting)
 {
-	size_t events = event_count(counting);
 	int status = counting->set ? read_targets(counting) : 0;
 	if (status)
 		return status;
-	for (size_t row = 0; row < counting->targets->row_count; row++) {
-		for (size_t event = 0; event < events; event++)
-			counting->values[row * events + event] = value_of(counting, row, event);
-		stat_metrics_compute(counting->metrics, counting->values + row * events,
-				     counting->metric_values + row * counting->metrics->count);
-	}
+	make_rows(counting, SINCE_LAST);
 	return 0;
+}
+
+static void add_slice(struct stat_counting *counting, const struct count_reading *now, size_t row,
+		      size_t event, bool *taking_turns)
+{
+	const struct stat_targets *targets = counting->targets;
+	uint64_t count = 0, enabled_ns = 0, running_ns = 0;
+	for (size_t t = 0; t < targets->count; t++) {
+		size_t at = t * event_count(counting) + event;
+		const struct count_reading *last = &counting->sliced[at];
+		if (targets->row_of[t] != row || now[at].state != COUNT_OPEN)
+			continue;
+		count += now[at].count - last->count;
+		enabled_ns += now[at].enabled_ns - last->enabled_ns;
+		running_ns += now[at].running_ns - last->running_ns;
+	}
+	*taking_turns |= running_ns < enabled_ns;
+	slices_add(&counting->slices[row * event_count(counting) + event], (double)count,
+		   (double)running_ns);
+}
+
+int stat_counting_slice(struct stat_counting *counting, bool *taking_turns)
+{
+	size_t events = event_count(counting), readings = counting->targets->count * events;
+	struct count_reading *now = counting->sliced + readings;
+	*taking_turns = false;
+	if (!counting->set)
+		return 0;
+	for (size_t t = 0; t < counting->targets->count; t++) {
+		int status = check(count_set_read(counting->set, t, now + t * events), "read");
+		if (status)
+			return status;
+	}
+	for (size_t row = 0; row < counting->targets->row_count; row++)
+		for (size_t event = 0; event < events; event++)
+			add_slice(counting, now, row, event, taking_turns);
+	memcpy(counting->sliced, now, readings * sizeof(*now));
+	return 0;
+}
+
+void stat_counting_total(struct stat_counting *counting)
+{
+	size_t readings = counting->targets->count * event_count(counting);
+	if (!counting->set)
+		return;
+	memset(counting->last, 0, readings * sizeof(*counting->last));
+	make_rows(counting, TOTAL);
 }
 
 struct counts stat_counting_counts(const struct stat_counting *counting)
@@ -190,9 +273,11 @@ struct counts stat_counting_counts(const struct stat_counting *counting)
 	return (struct counts){
 		.subject = counting->targets->subject,
 		.events = counting->events->shown,
-		.event_count = event_count(counting),
+		.event_count = counting->events->shown_count,
 		.metrics = counting->metrics->list,
 		.metric_count = counting->metrics->count,
+		.core_types = counting->events->topdown.types,
+		.topdown_count = counting->events->topdown.count,
 		.rows = counting->rows,
 		.row_count = counting->targets->row_count,
 		.elapsed_s = NAN,

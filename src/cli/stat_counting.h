@@ -10,6 +10,7 @@
 #include "cli/stat_metrics.h"
 #include "cli/stat_targets.h"
 #include "count/count_set.h"
+#include "count/slices.h"
 
 enum stat_begin {
 	STAT_WITH_EXEC, /* when the command is executed */
@@ -22,8 +23,11 @@ struct stat_counting {
 	const struct stat_metrics *metrics;
 	struct count_set *set;		    /* NULL: nothing is counted */
 	struct count_reading *last, *now;   /* [target][event] */
+	struct count_reading *sliced;	    /* [target][event], at the end of the last slice */
+	struct slices *slices;		    /* [row][event] */
 	struct counts_value *values;	    /* [row][event] */
 	struct counts_value *metric_values; /* [row][metric] */
+	struct topdown *topdown;	    /* [row][core type] */
 	struct counts_row *rows;
 };
 
@@ -40,6 +44,15 @@ int stat_counting_disable(struct stat_counting *counting);
 /* Reads; rows are then what was counted since the last such call, or since the beginning. 0 or the
  * exit status after a message. */
 int stat_counting_read(struct stat_counting *counting);
+/*
+ * Ends a slice of time: how rates differ from slice to slice tells how far scaled counts may be
+ * wrong (count/slices.h). *taking_turns: an event was on the PMU for a part of the slice only. 0 or
+ * the exit status after a message.
+ */
+int stat_counting_slice(struct stat_counting *counting, bool *taking_turns);
+/* Makes rows of the last reading that are since the beginning; scaled values have an interval where
+ * there were enough slices. */
+void stat_counting_total(struct stat_counting *counting);
 /* What the rows are, to be printed. */
 struct counts stat_counting_counts(const struct stat_counting *counting);
 /* Says which events could not be counted, once for each reason, with what helps. After a reading.

@@ -17,6 +17,9 @@
 static const char *const usual_events[] = { "task-clock",  "context-switches", "cpu-migrations",
 					    "page-faults", "cycles",	       "instructions",
 					    "branches",	   "branch-misses" };
+/* With --topdown, which takes the PMU. */
+static const char *const software_events[] = { "task-clock", "context-switches", "cpu-migrations",
+					       "page-faults" };
 static const char *const detailed_events[] = { "L1-dcache-loads", "L1-dcache-load-misses",
 					       "LLC-loads", "LLC-load-misses" };
 
@@ -30,17 +33,25 @@ static int parse_all(struct stat_events *events, const char *const *names, size_
 }
 
 static int parse_asked(struct stat_events *events, const struct stat_options *options,
-		       struct error *err)
+		       const struct machine_root *root, struct error *err)
 {
 	if (options->null_run)
 		return 0;
 	events->usual = !options->events.count && !options->metrics.count;
 	int ret = parse_all(events, options->events.items, options->events.count, err);
-	if (ret == 0 && events->usual)
+	if (ret == 0 && events->usual && options->has_topdown)
+		ret = parse_all(events, software_events, COUNT_OF(software_events), err);
+	else if (ret == 0 && events->usual)
 		ret = parse_all(events, usual_events, COUNT_OF(usual_events), err);
 	if (ret == 0 && options->detailed)
 		ret = parse_all(events, detailed_events, COUNT_OF(detailed_events), err);
-	return ret == 0 ? stat_metrics_add_events(options, &events->pmus, &events->list, err) : ret;
+	if (ret == 0)
+		ret = stat_metrics_add_events(options, &events->pmus, &events->list, err);
+	events->shown_count = events->list.count;
+	if (ret < 0 || !options->has_topdown)
+		return ret;
+	return stat_topdown_add_events(&events->topdown, options, root, &events->pmus,
+				       &events->list, err);
 }
 
 bool stat_event_is_switch(const struct event *event)
@@ -106,13 +117,14 @@ int stat_events_make(struct stat_events *events, const struct stat_options *opti
 	if (ret == 0)
 		ret = pmu_list_read(&root, &events->pmus, &err);
 	if (ret == 0)
-		ret = parse_asked(events, options, &err);
+		ret = parse_asked(events, options, &root, &err);
 	if (ret == 0 && show_all(events, options) < 0)
 		ret = error_set(&err, -ENOMEM, "out of memory for events");
 	if (ret == 0)
 		return 0;
 	message_error("%s", err.text);
-	return ret == -EINVAL || ret == -ENOENT ? 2 : 1;
+	bool misused = ret == -EINVAL || (ret == -ENOENT && !events->topdown.cores);
+	return misused ? 2 : 1;
 }
 
 int stat_events_settle(struct stat_events *events, const struct count_set *set)
@@ -133,6 +145,7 @@ int stat_events_settle(struct stat_events *events, const struct count_set *set)
 
 void stat_events_release(struct stat_events *events)
 {
+	stat_topdown_release(&events->topdown);
 	free(events->shown);
 	event_list_release(&events->list);
 	pmu_list_release(&events->pmus);

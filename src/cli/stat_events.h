@@ -8,6 +8,7 @@
 
 #include "analyze/counted/counts.h"
 #include "cli/stat_options.h"
+#include "cli/stat_topdown.h"
 #include "machine/event.h"
 #include "machine/pmu.h"
 
@@ -17,7 +18,9 @@ struct stat_events {
 	struct pmu_list pmus;
 	struct event_list list;
 	struct counts_event *shown; /* as they are printed; one for each event */
-	bool usual;		    /* nothing was asked for */
+	size_t shown_count;	    /* the first ones; those behind are for TopDown */
+	struct stat_topdown topdown;
+	bool usual; /* nothing was asked for */
 };
 
 /* 0, or the exit status after a message. */

@@ -3,6 +3,13 @@
 #include <math.h>
 
 #include "machine/fault_cost.h"
+#include "machine/topdown.h"
+
+_Static_assert(SLOTS_RETIRING == (int)TOPDOWN_RETIRING &&
+		       SLOTS_BACKEND == (int)TOPDOWN_BACKEND_BOUND &&
+		       SLOTS_FRONTEND == (int)TOPDOWN_FRONTEND_BOUND &&
+		       SLOTS_USES == TOPDOWN_LEVEL_1,
+	       "level 1 in one order");
 
 /* CPU time of what is watched: events of a task are to count whenever it runs. */
 static double busy_s(const struct counts *counts, const struct counts_row *row,
@@ -39,6 +46,11 @@ struct limiting_factor stat_limit_of(const struct counts *counts, const struct s
 		.involuntary_switches = times->involuntary_switches,
 		.slots = { NAN, NAN, NAN, NAN },
 	};
+	/* with several core types no figure is of all of it */
+	if (counts->topdown_count == 1 && row->topdown[0].unit == TOPDOWN_SLOTS)
+		for (unsigned i = 0; i < TOPDOWN_LEVEL_1; i++)
+			if (row->topdown[0].figures[i].known && !row->topdown[0].figures[i].doubts)
+				figures.slots[i] = row->topdown[0].figures[i].value;
 	if (figures.system_s > figures.user_s)
 		figures.page_fault_s = fault_cost_measure();
 	return limiting_factor_of(&figures);

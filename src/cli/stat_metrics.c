@@ -11,9 +11,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/message.h"
-#include "cli/stat_events.h"
 #include "count/expression.h"
 #include "events/pfm_names.h"
+#include "machine/event.h"
 #include "machine/event_names.h"
 
 static const char *expression_of(const char *metric)
@@ -104,13 +104,13 @@ int stat_metrics_add_events(const struct stat_options *options, const struct pmu
 }
 
 int stat_metrics_make(struct stat_metrics *metrics, const struct stat_options *options,
-		      const struct stat_events *events)
+		      const struct event_list *events)
 {
 	size_t count = options->metrics.count;
 	struct error err = { 0 };
 	metrics->list = calloc(count + 1, sizeof(*metrics->list));
 	metrics->expressions = calloc(count + 1, sizeof(*metrics->expressions));
-	metrics->event_count = events->list.count;
+	metrics->event_count = events->count;
 	if (!metrics->list || !metrics->expressions) {
 		message_error("out of memory for metrics");
 		return 1;
@@ -118,8 +118,8 @@ int stat_metrics_make(struct stat_metrics *metrics, const struct stat_options *o
 	for (size_t i = 0; i < count; i++) {
 		const char *text = expression_of(options->metrics.items[i]);
 		metrics->list[i] = (struct counts_metric){ options->metrics.items[i], text };
-		if (expression_parse(text, find_in_list, &events->list, &metrics->expressions[i],
-				     &err) < 0)
+		if (expression_parse(text, find_in_list, events, &metrics->expressions[i], &err) <
+		    0)
 			return message_refusal(&err);
 		metrics->count++;
 	}

@@ -12,7 +12,6 @@ struct error;
 struct event_list;
 struct expression;
 struct pmu_list;
-struct stat_events;
 
 struct stat_metrics {
 	struct counts_metric *list;
@@ -24,9 +23,10 @@ struct stat_metrics {
  * a negative errno value with *err. */
 int stat_metrics_add_events(const struct stat_options *options, const struct pmu_list *pmus,
 			    struct event_list *list, struct error *err);
-/* After stat_events_make(). 0 or the exit status after a message. */
+/* `events`: those that stat_metrics_add_events() has added to. 0 or the exit status after a
+ * message. */
 int stat_metrics_make(struct stat_metrics *metrics, const struct stat_options *options,
-		      const struct stat_events *events);
+		      const struct event_list *events);
 void stat_metrics_release(struct stat_metrics *metrics); /* also right for a zeroed one */
 /* Of the values of a row's events; results[i] of metric i. On machines with several core types an
  * event's name is its first one. */

@@ -161,6 +161,9 @@ static int check_targets(const struct verb *verb, bool command)
 static int check_runs(const struct verb *verb, bool command)
 {
 	bool several = asked.has_repeat || asked.commands.count;
+	if (asked.commands.count == 1)
+		return options_misuse(verb, "--cmd is given twice or more; one command is run by "
+					    "--repeat N");
 	if (!several && (asked.has_warmup || asked.has_seed || asked.show_output))
 		return options_misuse(verb, "--%s needs %s",
 				      asked.has_warmup ? "warmup"
@@ -177,7 +180,7 @@ static int check_runs(const struct verb *verb, bool command)
 	if (!command && !asked.commands.count)
 		return options_misuse(verb, "--repeat needs a command");
 	if (asked.interval || asked.control || asked.has_duration || asked.delay ||
-	    asked.per_core || asked.per_cpu || asked.per_thread)
+	    asked.per_core || asked.per_cpu || asked.per_thread || asked.has_topdown)
 		return options_misuse(verb, "--%s goes with one run, not with %s",
 				      asked.interval	   ? "interval"
 				      : asked.control	   ? "control"
@@ -185,7 +188,8 @@ static int check_runs(const struct verb *verb, bool command)
 				      : asked.delay	   ? "delay"
 				      : asked.per_core	   ? "per-core"
 				      : asked.per_cpu	   ? "per-cpu"
-							   : "per-thread",
+				      : asked.per_thread   ? "per-thread"
+							   : "topdown",
 				      asked.commands.count ? "--cmd" : "--repeat");
 	if (asked.commands.count && !asked.has_repeat)
 		asked.repeat = REPEAT_DEFAULT;

@@ -127,7 +127,7 @@ static int make_measures(struct repeating *repeating)
 	static const char *const names[TIMES] = { "elapsed", "user", "sys" };
 	const struct stat_task *task = repeating->task;
 	struct repeated *repeated = &repeating->repeated;
-	size_t events = task->events->list.count, measures = TIMES + events, values;
+	size_t events = task->events->shown_count, measures = TIMES + events, values;
 	repeated->measures = calloc(measures, sizeof(*repeated->measures));
 	if (__builtin_mul_overflow(measures * repeated->commands, repeating->planned, &values) ||
 	    !repeated->measures)

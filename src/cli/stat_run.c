@@ -18,13 +18,19 @@
 #include "cli/stat_control.h"
 #include "daemon/command.h"
 
-#define TURN_COMMANDS 100 /* of --control, before other sources have their turn */
-#define LOOK_MS	      50  /* how often it is looked whether what is watched still runs */
+/* How long a slice is while events take turns, each for some ms (perf_event_mux_interval_ms):
+ * reading takes a microsecond or two for each group and target. Without turns it is looked for
+ * them now and then. */
+#define SLICE_NS	UINT64_C(20000000)
+#define SLICE_SELDOM_NS UINT64_C(1000000000)
+#define SLICE_TARGETS	16  /* with more of them reading would take too much */
+#define TURN_COMMANDS	100 /* of --control, before other sources have their turn */
+#define LOOK_MS		50  /* how often it is looked whether what is watched still runs */
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
 #endif
 
-enum { SIGNALS, INTERVAL, DELAY, DURATION, CONTROL, SOURCES };
+enum { SIGNALS, INTERVAL, DELAY, DURATION, CONTROL, SLICES, SOURCES };
 
 struct running {
 	const struct stat_task *task;
@@ -77,9 +83,11 @@ static int open_sources(struct running *running)
 	int status = 0;
 	sources[SIGNALS].fd = running->task->signals->fd;
 	sources[CONTROL].fd = running->task->control ? running->task->control->fd : -1;
-	if (options->interval_ns)
-		status = open_timer(options->interval_ns, options->interval_ns,
+	if (running->task->interval_ns)
+		status = open_timer(running->task->interval_ns, running->task->interval_ns,
 				    &sources[INTERVAL].fd);
+	if (status == 0 && running->task->slices && running->task->targets->count <= SLICE_TARGETS)
+		status = open_timer(SLICE_NS, 0, &sources[SLICES].fd);
 	if (status == 0 && options->delay_ns)
 		status = open_timer(options->delay_ns, 0, &sources[DELAY].fd);
 	if (status == 0 && options->has_duration)
@@ -147,16 +155,28 @@ static int release_command(struct running *running)
 	return command_exec_failure_status(ret);
 }
 
+/* The kernel lets us wait while a task executes a program, as long as its file system likes: what
+ * would end counting ends us there. */
+static int open_counters(struct running *running, enum stat_begin begin)
+{
+	const struct stat_task *task = running->task;
+	sigset_t blocked;
+	if (task->targets->task_count)
+		sigprocmask(SIG_SETMASK, &task->signals->before, &blocked);
+	int status = stat_counting_open(running->counting, task->events, task->targets,
+					task->metrics, begin, !task->options->no_inherit);
+	if (task->targets->task_count)
+		sigprocmask(SIG_SETMASK, &blocked, NULL);
+	return status;
+}
+
 /* Counts from now on, or from when the command is executed, a delay is over, or is told to. */
 static int begin(struct running *running)
 {
 	const struct stat_options *options = running->task->options;
 	bool later = options->start_disabled || options->delay_ns;
 	bool with_exec = is_counted(running) && !later;
-	int status =
-		stat_counting_open(running->counting, running->task->events, running->task->targets,
-				   running->task->metrics, with_exec ? STAT_WITH_EXEC : STAT_LATER,
-				   !options->no_inherit);
+	int status = open_counters(running, with_exec ? STAT_WITH_EXEC : STAT_LATER);
 	if (status == 0 && !with_exec && !later)
 		status = stat_counting_enable(running->counting);
 	running->start_ns = running->last_ns = clock_monotonic_ns();
@@ -261,6 +281,19 @@ static bool have_ended(const struct stat_targets *targets)
 	return targets->task_count > 0;
 }
 
+/* Ends a slice and waits for the end of the next. 0 or the exit status after a message. */
+static int take_slice(struct running *running)
+{
+	bool taking_turns;
+	int status = stat_counting_slice(running->counting, &taking_turns);
+	uint64_t next_ns = taking_turns ? SLICE_NS : SLICE_SELDOM_NS;
+	struct itimerspec next = { .it_value = { (time_t)(next_ns / 1000000000),
+						 (long)(next_ns % 1000000000) } };
+	empty_timer(running->sources[SLICES].fd);
+	timerfd_settime(running->sources[SLICES].fd, 0, &next, NULL);
+	return status;
+}
+
 static int handle(struct running *running)
 {
 	struct pollfd *sources = running->sources;
@@ -278,6 +311,8 @@ static int handle(struct running *running)
 	}
 	if (status == 0 && sources[CONTROL].revents)
 		status = obey(running);
+	if (status == 0 && sources[SLICES].revents && !running->end)
+		status = take_slice(running);
 	if (sources[DURATION].revents)
 		running->end = true;
 	if (status == 0 && sources[INTERVAL].revents && !running->end) {
@@ -361,6 +396,7 @@ int stat_run(const struct stat_task *task, struct stat_counting *counting,
 		result->status = 128 + running.last_signal; /* it may run on: not its success */
 	close_fd(&running.sources[INTERVAL].fd);
 	close_fd(&running.sources[DELAY].fd);
+	close_fd(&running.sources[SLICES].fd);
 	close_fd(&running.sources[DURATION].fd);
 	command_dispose(&running.command);
 	return status;

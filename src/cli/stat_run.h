@@ -31,6 +31,8 @@ struct stat_task {
 	/* Called at each interval and, after intervals, at the end, with what was counted since
 	   the last call. 0, or an exit status that ends counting. NULL: never. */
 	int (*interval)(void *context, const struct counts *counts);
+	uint64_t interval_ns;
+	bool slices; /* look how rates vary, for the intervals of scaled counts */
 	void *context;
 };
 

@@ -38,18 +38,6 @@ static inline struct count_slot *count_slot_of(const struct count_set *set, size
 	return &set->slots[target * set->events->count + event];
 }
 
-/* What read(2) of a group returns: PERF_FORMAT_GROUP with both times. */
-struct group_reading {
-	uint64_t size, enabled_ns, running_ns;
-	uint64_t counts[EVENT_GROUP_LIMIT + 1]; /* the clock of slice_ring.h is the last */
-};
-
 /* Opens rings for the groups that share their PMU, where there is room for them. 0 or -ENOMEM. */
 int count_set_open_rings(struct count_set *set, struct error *err);
 void count_set_close_rings(struct count_set *set, bool mapped);
-
-/* Reads what is open of the group on the target; *opened: how many counts there are. 0; -ENODATA
- * when the kernel has nothing to say, as of a pinned group that found no counters; or a negative
- * errno value. */
-int count_group_read(const struct count_set *set, size_t target, const struct count_group *group,
-		     struct group_reading *reading);

@@ -3,23 +3,14 @@
 #include <string.h>
 
 #include "count/count_set_private.h"
+#include "count/group_reading.h"
 #include "count/kernel.h"
-
-static int leader_of(const struct count_set *set, size_t target, const struct count_group *group)
-{
-	for (size_t i = 0; i < group->size; i++) {
-		int fd = count_slot_of(set, target, set->plan.members[group->first + i])->fd;
-		if (fd >= 0)
-			return fd;
-	}
-	return -1;
-}
 
 static int control_all(const struct count_set *set, unsigned long request)
 {
 	for (size_t t = 0; t < set->target_count; t++)
 		for (size_t g = 0; g < set->plan.group_count; g++) {
-			int fd = leader_of(set, t, &set->plan.groups[g]);
+			int fd = count_group_leader(set, t, &set->plan.groups[g]);
 			int status =
 				fd < 0 ? 0 : set->kernel->control(fd, request, PERF_IOC_FLAG_GROUP);
 			if (status < 0)
@@ -41,25 +32,6 @@ int count_set_disable(struct count_set *set)
 int count_set_reset(struct count_set *set)
 {
 	return control_all(set, PERF_EVENT_IOC_RESET);
-}
-
-int count_group_read(const struct count_set *set, size_t target, const struct count_group *group,
-		     struct group_reading *reading)
-{
-	int fd = leader_of(set, target, group);
-	if (fd < 0)
-		return -ENODATA;
-	ssize_t bytes = set->kernel->read(fd, reading, sizeof(*reading));
-	if (bytes < 0)
-		return (int)bytes;
-	/* perf_event_open(2): end of file when a pinned event is in the error state */
-	size_t header = offsetof(struct group_reading, counts);
-	if ((size_t)bytes < header)
-		return -ENODATA;
-	if (reading->size > EVENT_GROUP_LIMIT + 1 ||
-	    ((size_t)bytes - header) / sizeof(uint64_t) < reading->size)
-		return -EIO;
-	return 0;
 }
 
 static int read_group(struct count_set *set, size_t target, const struct count_group *group,

@@ -70,6 +70,14 @@ int counters_take_end(struct culprit_counters *counters, struct count_moment *mo
 	return take(counters, moments);
 }
 
+size_t counters_asked(const struct culprit_counters *counters, const struct count_moment *moments)
+{
+	size_t asked = 0;
+	for (size_t i = 0; i < counters->events.count; i++)
+		asked += moments[i].sequence == 0;
+	return asked;
+}
+
 int culprit_counters_start(struct culprit_counters *counters)
 {
 	counters->started = true;
@@ -158,6 +166,24 @@ static void set_interval(const struct culprit_counters *counters, size_t index,
 		value->low = 0;
 }
 
+/*
+ * The cost that was subtracted is that of moments taken as when it was measured. Where another
+ * event was off the PMU then, or is now, the kernel is asked for it between the readings of the
+ * others, and how much that adds to them is not known. Beside what scaling adds it is little.
+ */
+static void judge_cost(const struct culprit_counters *counters, size_t index,
+		       struct culprit_value *value)
+{
+	if (!counters->calibrated || value->flags & (CULPRIT_ABSENT | CULPRIT_MULTIPLEXED))
+		return;
+	if (counters->costs[index].known &&
+	    counters_asked(counters, counters->begin) + counters_asked(counters, counters->end) ==
+		    counters->costs_asked)
+		return;
+	value->flags |= CULPRIT_NO_INTERVAL;
+	value->low = value->high = NAN;
+}
+
 static void take_slices(struct culprit_counters *counters)
 {
 	for (size_t i = 0; i < counters->events.count; i++)
@@ -195,6 +221,7 @@ int culprit_counters_values(struct culprit_counters *counters, struct culprit_va
 			add_value(&values[i], &part);
 		}
 		set_interval(counters, i, &values[i]);
+		judge_cost(counters, i, &values[i]);
 		values[i].flags |= interruption(counters, &values[i]);
 		if (counted->substitute)
 			values[i].flags |= CULPRIT_SUBSTITUTE;

@@ -179,14 +179,32 @@ static int make_room(struct culprit_counters *counters, struct error *err)
 	return 0;
 }
 
+struct trial {
+	struct culprit_counters *counters;
+	const struct count_moment *begin, *end; /* of the one before; NULL: there was none */
+};
+
+/*
+ * Between the last reading of a begin and the first one of an end stands nothing that is not there
+ * in a measurement, too: so what a trial tells of how counters are read, the next one's begin
+ * notes, in front of its own readings.
+ */
 static void begin_nothing(void *context, struct count_moment *moments)
 {
-	counters_take_begin(context, moments);
+	struct trial *trial = context;
+	struct culprit_counters *counters = trial->counters;
+	if (trial->end)
+		counters->costs_asked = counters_asked(counters, trial->begin) +
+					counters_asked(counters, trial->end);
+	trial->begin = moments;
+	counters_take_begin(counters, moments);
 }
 
 static void end_nothing(void *context, struct count_moment *moments)
 {
-	counters_take_end(context, moments);
+	struct trial *trial = context;
+	trial->end = moments;
+	counters_take_end(trial->counters, moments);
 }
 
 static int set_up(struct culprit_counters *counters, const char *events,
@@ -215,10 +233,11 @@ static int set_up(struct culprit_counters *counters, const char *events,
 	if (status || !counters->own_thread || options->flags & CULPRIT_NOT_CALIBRATED)
 		return status;
 	counters->calibrated = true;
+	struct trial trial = { .counters = counters };
 	struct cost_subject subject = {
 		.begin = begin_nothing,
 		.end = end_nothing,
-		.context = counters,
+		.context = &trial,
 		.events = counters->events.count,
 	};
 	status = count_cost_measure(&subject, counters->costs);

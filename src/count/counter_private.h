@@ -39,6 +39,9 @@ struct culprit_counters {
 	struct count_reading *readings;	  /* of one target */
 	uint64_t *enabled_ns;		  /* of the first target, at the end */
 	struct count_cost *costs;
+	/* counters_asked() of a begin and an end together when the costs were measured: they hold
+	   for measurements that are taken the same way. */
+	size_t costs_asked;
 	bool own_thread;  /* of CULPRIT_THIS_THREAD: moments, not readings */
 	pthread_t thread; /* that opened them */
 	bool calibrated;
@@ -51,6 +54,9 @@ struct culprit_counters {
  * or a negative errno value. */
 int counters_take_begin(struct culprit_counters *counters, struct count_moment *moments);
 int counters_take_end(struct culprit_counters *counters, struct count_moment *moments);
+
+/* Of how many events the kernel was asked for these moments; the others were read in user space. */
+size_t counters_asked(const struct culprit_counters *counters, const struct count_moment *moments);
 
 /* What event `index` came to on one target between its moments begin[] and ends[] of all events, as
  * count_difference(); what was counted on cores of another type is no loss. */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "count/count_set_private.h"
+#include "count/group_reading.h"
 #include "count/reading.h"
 #include "culprit/counter.h"
 
@@ -79,8 +80,9 @@ static bool read_live_group(const struct count_set *set, const struct count_grou
 	return true;
 }
 
-static int ask_kernel(const struct count_set *set, const struct count_group *group,
-		      struct count_moment *moments)
+static inline __attribute__((always_inline)) int ask_kernel(const struct count_set *set,
+							    const struct count_group *group,
+							    struct count_moment *moments)
 {
 	struct group_reading reading;
 	int status = count_group_read(set, 0, group, &reading);

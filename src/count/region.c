@@ -1,6 +1,5 @@
 /* Marking regions: what runs inside the code that is measured. Nothing here allocates or locks, and
  * where events are read in user space there is no system call. */
-#include <errno.h>
 #include <math.h>
 
 #include "count/count_set.h"

@@ -121,7 +121,7 @@ static uint32_t judge_counts(const struct topdown_cores *cores, struct topdown *
 	struct topdown_count counts[TOPDOWN_EVENTS];
 	uint32_t flags = 0;
 	for (size_t i = 0; i < cores->method.event_count; i++) {
-		size_t at = cores->event_of[i];
+		size_t at = cores->where.event_of[i];
 		counts[i] = (struct topdown_count){ .known = false };
 		if (at == SIZE_MAX)
 			continue;

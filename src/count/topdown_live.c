@@ -7,12 +7,12 @@
 /* The slots lead their group; any metric event stands for the register of all. */
 static const struct count_slot *slots_of(const struct topdown_cores *cores)
 {
-	return &cores->set->slots[cores->event_of[0]];
+	return &cores->set->slots[cores->where.event_of[0]];
 }
 
 static const struct count_slot *metrics_of(const struct topdown_cores *cores)
 {
-	return &cores->set->slots[cores->event_of[1]];
+	return &cores->set->slots[cores->where.event_of[1]];
 }
 
 static bool is_readable(const struct count_slot *slot)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "count/kernel.h"
@@ -13,36 +12,10 @@
 #include "machine/cpu.h"
 #include "machine/machine_root.h"
 
-/* "{cpu/event=0x00,umask=0x04/,...},{...}" of what the levels need. 0 or -ENOMEM. */
-static int write_events(struct topdown_cores *cores, const char *pmu, unsigned levels,
-			struct buffer *text)
-{
-	const struct topdown_method *method = &cores->method;
-	const struct topdown_event *before = NULL;
-	size_t written = 0;
-	for (size_t i = 0; i < method->event_count; i++) {
-		const struct topdown_event *event = &method->events[i];
-		char name[TOPDOWN_EVENT_TEXT_BYTES];
-		cores->event_of[i] = SIZE_MAX;
-		if (!topdown_event_wanted(event, levels, TOPDOWN_PLAIN))
-			continue;
-		topdown_event_format(event, pmu, name);
-		bool same = before && before->group == event->group;
-		buffer_printf(text, "%s%s", !before ? "{" : same ? "," : "},{", name);
-		cores->event_of[i] = written++;
-		before = event;
-	}
-	if (before)
-		buffer_append_text(text, "}");
-	buffer_append_u8(text, 0);
-	return buffer_failed(text) ? -ENOMEM : 0;
-}
-
 static int open_cores(struct culprit_topdown *topdown, struct topdown_cores *cores, const char *pmu,
 		      const struct target_list *targets, const struct culprit_options *options,
 		      const struct count_kernel *kernel, struct error *err)
 {
-	CLEANUP(buffer_release) struct buffer text = { 0 };
 	struct count_options how = {
 		.targets = targets->all,
 		.target_count = targets->count,
@@ -50,10 +23,8 @@ static int open_cores(struct culprit_topdown *topdown, struct topdown_cores *cor
 		.user_only = options->flags & CULPRIT_USER_ONLY,
 		.pinned = options->flags & CULPRIT_PINNED,
 	};
-	if (write_events(cores, pmu, topdown->levels, &text))
-		return error_set(err, -ENOMEM, "out of memory while opening counters");
-	int status = event_list_parse(&cores->events, &topdown->pmus, NULL, (const char *)text.data,
-				      err);
+	int status = topdown_events_add(&cores->method, pmu, topdown->levels, &topdown->pmus,
+					&cores->events, &cores->where, err);
 	if (status)
 		return status;
 	bool registers = cores->method.register_levels >= topdown->levels && topdown->own_thread &&

@@ -14,6 +14,7 @@
 #include "culprit/topdown.h"
 #include "machine/event.h"
 #include "machine/pmu.h"
+#include "machine/topdown_events.h"
 #include "machine/topdown_method.h"
 #include "machine/topdown_registers.h"
 
@@ -25,9 +26,9 @@ struct count_world;
 /* The cores of one type. */
 struct topdown_cores {
 	struct topdown_method method;
-	char core_type[CPU_TEXT_SIZE];	 /* "": there is one type */
-	struct event_list events;	 /* those of the method that are needed */
-	size_t event_of[TOPDOWN_EVENTS]; /* where in `events`, SIZE_MAX: left out */
+	char core_type[CPU_TEXT_SIZE]; /* "": there is one type */
+	struct event_list events;      /* those of the method that are needed */
+	struct topdown_events where;   /* in `events` */
 	struct count_set *set;
 	struct count_moment begin[TOPDOWN_EVENTS], end[TOPDOWN_EVENTS];
 	/* By registers, in user space: this measurement, and what is known of the last one. */

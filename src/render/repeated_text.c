@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +35,8 @@ static void append_safe(struct buffer *out, const char *text)
 static void add_note(const struct repeated_measure *measure, size_t command, struct buffer *out)
 {
 	const struct run_summary *summary = &measure->summaries[command];
-	if (summary->outliers) {
+	/* where more than half of the runs are the same, as with ticks, what is not has no scale */
+	if (summary->outliers && summary->median_deviation > 0) {
 		buffer_printf(out, " %zu of %zu runs stand out in ", summary->outliers,
 			      summary->counted);
 		append_safe(out, measure->name);
@@ -126,6 +128,13 @@ static void add_mean(struct text_table *table, const struct repeated_measure *me
 		text_table_add(table, TEXT_PLAIN, "%s", text);
 }
 
+/* Whether its words end in numbers of the measure's unit: percents say so themselves. */
+static bool has_unit(const struct run_comparison *comparison)
+{
+	return comparison->scale == RUN_DIFFERENCE && comparison->verdict != RUN_TOO_FEW &&
+	       comparison->verdict != RUN_MAYBE && comparison->change.low < comparison->change.high;
+}
+
 static void print_table(const struct repeated *repeated, size_t command, struct buffer *out)
 {
 	static const enum text_align align[] = { TEXT_LEFT, TEXT_RIGHT, TEXT_RIGHT, TEXT_LEFT,
@@ -148,10 +157,8 @@ static void print_table(const struct repeated *repeated, size_t command, struct 
 		add_mean(&table, measure, 0);
 		add_mean(&table, measure, command);
 		run_verdict_text(comparison, measure->kind, text);
-		/* percents say so themselves */
-		text_table_add(&table, TEXT_PLAIN, "%s%s%s", text,
-			       comparison->scale == RUN_DIFFERENCE ? " " : "",
-			       comparison->scale == RUN_DIFFERENCE ? measure->unit : "");
+		text_table_add(&table, TEXT_PLAIN, "%s%s%s", text, has_unit(comparison) ? " " : "",
+			       has_unit(comparison) ? measure->unit : "");
 		run_detectable_text(comparison, text);
 		text_table_add(&table, TEXT_DIM, "%s", text);
 	}

@@ -5,6 +5,7 @@
 #include "analyze/counted/limiting_factor.h"
 #include "base/json_stream.h"
 #include "render/limit_text.h"
+#include "render/stat_topdown.h"
 
 static const char *const state_names[] = {
 	[COUNTS_KNOWN] = "counted",
@@ -69,6 +70,7 @@ static void add_rows(struct json_stream *json, const struct counts *counts)
 		for (size_t metric = 0; metric < counts->metric_count; metric++)
 			add_metric(json, &counts->metrics[metric], &row->metrics[metric]);
 		json_stream_close(json, ']');
+		stat_topdown_add_json(json, counts, row);
 		json_stream_close(json, '}');
 	}
 	json_stream_close(json, ']');

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/csv_cell.h"
 #include "render/stat_figures.h"
+#include "render/stat_topdown.h"
 
 struct lines {
 	const struct counts *counts;
@@ -74,6 +75,28 @@ static void print_metric(struct lines *lines, const struct counts_row *row, size
 	buffer_append_u8(lines->out, '\n');
 }
 
+static void print_topdown(struct lines *lines, const struct counts_row *row, size_t type)
+{
+	const struct topdown *topdown = &row->topdown[type];
+	for (unsigned category = 0; category < TOPDOWN_CATEGORIES; category++) {
+		const struct topdown_figure *figure = &topdown->figures[category];
+		if (!stat_topdown_is_shown(topdown, category))
+			continue;
+		begin_line(lines, row);
+		if (figure->known)
+			buffer_printf(lines->out, "%.2f", 100 * figure->value);
+		else
+			buffer_append_text(lines->out, "<not counted>");
+		buffer_printf(lines->out, "%s%%%s%s%s", lines->separator, lines->separator,
+			      lines->counts->core_types[type] ? lines->counts->core_types[type]
+							      : "",
+			      lines->counts->core_types[type] ? "/" : "");
+		append_text(lines, topdown_category_name(category));
+		buffer_printf(lines->out, "%s%s%.2f%s%s\n", lines->separator, lines->separator,
+			      100 * topdown->running_share, lines->separator, lines->separator);
+	}
+}
+
 static void release(struct lines *lines)
 {
 	buffer_release(&lines->cell);
@@ -89,4 +112,7 @@ void stat_separated_print(const struct counts *counts, const char *separator, bo
 	for (size_t i = 0; i < counts->metric_count; i++)
 		for (size_t row = 0; row < counts->row_count; row++)
 			print_metric(&lines, &counts->rows[row], i);
+	for (size_t type = 0; type < counts->topdown_count; type++)
+		for (size_t row = 0; row < counts->row_count; row++)
+			print_topdown(&lines, &counts->rows[row], type);
 }

@@ -9,6 +9,7 @@
 #include "base/visible_text.h"
 #include "render/limit_text.h"
 #include "render/stat_figures.h"
+#include "render/stat_topdown.h"
 
 /* Widths of perf stat's columns. */
 #define VALUE_WIDTH  18
@@ -56,6 +57,7 @@ struct layout {
 	double time_s;			   /* NAN: no column for it */
 	const struct stat_text_runs *runs; /* NULL: it was one */
 	bool scaled;			   /* something was counted a part of the time */
+	bool bounded;			   /* and how far off that may be is known */
 };
 
 static void begin_line(struct layout *layout, const struct counts_row *row)
@@ -109,8 +111,14 @@ static void print_event(struct layout *layout, const struct counts_row *row, siz
 	if (layout->runs)
 		append_spread(layout->out, layout->runs->events[index]);
 	if (value->state == COUNTS_KNOWN && value->running_ns < value->enabled_ns) {
-		buffer_printf(layout->out, "  (%.2f%%)", counts_running_percent(value));
-		layout->scaled = true;
+		bool bounded = isfinite(value->high) && value->value > 0;
+		buffer_printf(layout->out, "  (%.2f%%", counts_running_percent(value));
+		if (bounded)
+			buffer_printf(layout->out, ", +- %.2f%%",
+				      100 * (value->high - value->value) / value->value);
+		buffer_append_text(layout->out, ")");
+		layout->scaled |= !bounded;
+		layout->bounded |= bounded;
 	}
 	end_line(layout->out);
 }
@@ -131,6 +139,28 @@ static void print_metric(struct layout *layout, const struct counts_row *row, si
 	end_line(layout->out);
 }
 
+static void print_topdown(struct layout *layout, const struct counts_row *row, size_t type)
+{
+	for (unsigned category = 0; category < TOPDOWN_CATEGORIES; category++) {
+		char figure[STAT_TOPDOWN_NAME_SIZE], name[STAT_TOPDOWN_NAME_SIZE];
+		char note[STAT_TOPDOWN_NOTE_SIZE];
+		if (!stat_topdown_is_shown(&row->topdown[type], category))
+			continue;
+		stat_topdown_line(&row->topdown[type], layout->counts->core_types[type], category,
+				  figure, name, note);
+		begin_line(layout, row);
+		buffer_printf(layout->out, "%*s ", VALUE_WIDTH, figure);
+		append_padded(layout->out, "%", UNIT_WIDTH);
+		buffer_append_u8(layout->out, ' ');
+		append_padded(layout->out, name, NAME_WIDTH);
+		if (note[0]) {
+			buffer_append_text(layout->out, " # ");
+			append_safe(layout->out, note);
+		}
+		end_line(layout->out);
+	}
+}
+
 static void print_rows(struct layout *layout)
 {
 	const struct counts *counts = layout->counts;
@@ -140,6 +170,9 @@ static void print_rows(struct layout *layout)
 	for (size_t i = 0; i < counts->metric_count; i++)
 		for (size_t row = 0; row < counts->row_count; row++)
 			print_metric(layout, &counts->rows[row], i);
+	for (size_t type = 0; type < counts->topdown_count; type++)
+		for (size_t row = 0; row < counts->row_count; row++)
+			print_topdown(layout, &counts->rows[row], type);
 }
 
 static struct layout layout_of(const struct counts *counts, struct buffer *out)
@@ -193,6 +226,10 @@ void stat_text_print_runs(const struct counts *counts, const struct limiting_fac
 		print_time(&layout, counts->system_s, "sys", runs ? runs->system : NAN);
 		buffer_append_u8(out, '\n');
 	}
+	if (layout.bounded)
+		buffer_append_text(out,
+				   " (n%, +- m%): counted so much of the time and scaled to all of "
+				   "it; +- is the 95 % interval, by how its rate\n varied\n\n");
 	if (layout.scaled)
 		buffer_append_text(out, " (n%): counted so much of the time and scaled to all of "
 					"it; how far off that is, is not known\n\n");

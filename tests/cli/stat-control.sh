@@ -1,28 +1,8 @@
-# --control under writers that never stop, write nonsense or do not read the answers: counting ends as it would
-# without them. SIGTERM is no end here: a verb that hangs would not see it.
-run() {
-	status=0
-	timeout -s KILL 100 culprit stat -q -n -o said "$@" || status=$?
-	echo "-> $status"
-}
-echo 'pings without end'
-yes ping | run --control fd:0 true
-echo 'a line without end'
-run --control fd:0 true </dev/zero
-echo 'no text'
-run --control fd:0 sh -c 'exit 7' </
-echo 'nonsense'
-printf 'twelve\n\nnonsense\nmore\nstop\n' | run --control fd:0 -p $$
-echo 'too long'
-{
-	head -c 300 /dev/zero | tr '\0' x
-	printf '\nstop\n'
-} | run --control fd:0 -p $$
-echo 'answers that nobody reads'
-mkfifo answers
-exec 7<>answers
-# 20000 answers are more than a pipe holds
-{
-	yes ping | head -n 20000
-	echo stop
-} | run --control fd:0,7 -p $$
+# What --control does not understand is told, and goes unanswered; the rest is obeyed.
+printf 'enable\nnonsense\n\n\ndisable\n%s\nping' "$(head -c 300 /dev/zero | tr '\0' x)" >orders
+culprit stat -q -n -o counts --control fd:3,4 true 3<orders 4>answers
+cat answers
+echo "-- a text ends with a NUL, too"
+printf 'ping\0stop\0' >orders
+culprit stat -q -n -o counts --control fd:3,4 true 3<orders 4>answers
+cat answers

@@ -40,5 +40,6 @@ say -r 2 -p 1
 say --warmup 1 touch ran
 say --cmd 'touch ran' touch ran
 say --cmd 'touch ran' -a
-say --cmd ' '
+say --cmd ' ' --cmd true
+say --cmd true -r 3
 ls

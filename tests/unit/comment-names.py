@@ -42,7 +42,7 @@ def find_wrong(root):
     words = set()
     for path in files:
         words.update(re.findall(r"\w+", split_files[path][1]))
-    ours = [f"/{path.relative_to(root)}" for folder in ("src", "include", "tests", "bench", "docs", "tools", "data")
+    ours = [f"/{path.relative_to(root)}" for folder in ("src", "include", "tests", "bench", "docs", "tools", "data", "examples")
             for path in (root / folder).rglob("*")] + [f"/{path.name}" for path in root.iterdir()]
     endings = {name[at:] for name in ours for at in range(len(name)) if name[at] == "/"}
     wrong = []

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct event;
+struct topdown;
 
 /* What an event means to figures that are made of several. */
 enum counts_meaning {
@@ -86,6 +87,7 @@ struct counts_row {
 	size_t cpus;	   /* of a core; else 0 */
 	const struct counts_value *values;  /* one for each event */
 	const struct counts_value *metrics; /* one for each metric: value, low, high */
+	const struct topdown *topdown;	    /* one for each core type that slots are counted on */
 };
 
 struct counts {
@@ -94,6 +96,8 @@ struct counts {
 	size_t event_count;
 	const struct counts_metric *metrics;
 	size_t metric_count;
+	const char *const *core_types; /* of row->topdown; NULL in it: there is one type */
+	size_t topdown_count;	       /* 0: slots are not counted */
 	const struct counts_row *rows;
 	size_t row_count;
 	double elapsed_s;	 /* of the run, or of an interval */

@@ -137,7 +137,6 @@ struct limiting_factor limiting_factor_of(const struct run_figures *figures)
 	else
 		factor.limit = on_cpu(figures, &factor);
 	if (factor.limit == LIMIT_CROWDED)
-		factor.switches_per_s =
-			quotient(figures->involuntary_switches, figures->elapsed_s);
+		factor.switches_per_s = quotient(figures->involuntary_switches, figures->elapsed_s);
 	return factor;
 }

@@ -88,6 +88,8 @@ static void who_is_pushed_off_the_cpu_does_not_wait(void **state)
 	assert_limit(&figures, LIMIT_CROWDED);
 	figures.voluntary_switches = 80;
 	assert_limit(&figures, LIMIT_OFF_CPU);
+	figures.voluntary_switches = 120;
+	assert_limit(&figures, LIMIT_OFF_CPU);
 	figures.voluntary_switches = NAN;
 	assert_limit(&figures, LIMIT_OFF_CPU);
 }

@@ -115,15 +115,19 @@ static void what_threads_measured_stays_when_they_are_gone(void **state)
 	assert_int_equal(row(0)->time.count, 2010);
 	assert_int_equal(result.not_joined, 1000);
 	double total = result.time.total, parts = 0;
+	double min = INFINITY, max = 0, all_min = result.time.min, all_max = result.time.max;
 	int threads[4] = { 0 };
 	for (size_t i = 1; i < 4; i++) {
 		assert_int_equal(row(i)->time.count, i == 1 ? 10 : 1000);
 		assert_int_equal(result.events[0].count, result.time.count);
 		assert_false(isnan(result.time.median));
 		parts += result.time.total;
+		min = fmin(min, result.time.min);
+		max = fmax(max, result.time.max);
 		threads[i] = result.thread;
 	}
 	assert_true(parts >= total * 0.999);
+	assert_true(all_min == min && all_max == max);
 	assert_int_equal(threads[1], gettid());
 	assert_true(threads[1] != threads[2] && threads[2] != threads[3]);
 	culprit_regions_close(regions);

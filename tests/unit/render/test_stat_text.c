@@ -11,6 +11,7 @@
 
 #include "analyze/counted/limiting_factor.h"
 #include "base/cleanup.h"
+#include "machine/topdown.h"
 #include "render/limit_text.h"
 #include "render/stat_figures.h"
 #include "render/stat_json.h"
@@ -69,9 +70,23 @@ static void text_is_laid_out_as_perf_stat_does(void **state)
 	assert_has(&out, "\n         1,234,567      page-faults                      #  823.045 "
 			 "M/sec\n");
 	assert_has(&out, "\n   <not supported>      cycles\n");
-	assert_has(&out, "(50.00%)\n");
+	assert_has(&out, "  (50.00%)\n");
+	assert_has(&out, "how far off that is, is not known");
 	assert_has(&out, "\n       0.003000000 seconds time elapsed\n");
 	assert_has(&out, "\n       0.000500000 seconds sys\n");
+}
+
+static void a_scaled_value_has_its_interval_beside_it_when_that_is_known(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	struct story story;
+	tell(&story);
+	story.values[3].low = 19;
+	story.values[3].high = 21;
+	stat_text_print(&story.counts, NULL, &out);
+	assert_has(&out, "  (50.00%, +- 5.00%)\n");
+	assert_null(strstr(buffer_text(&out), "is not known"));
 }
 
 static void names_cannot_steer_or_begin_lines(void **state)
@@ -132,6 +147,43 @@ static void what_is_not_known_is_null_in_json(void **state)
 		   "\"count\":10");
 }
 
+static void uses_of_slots_are_lines_with_what_is_to_be_known_of_them(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	static const char *const types[] = { "cpu_core" };
+	struct story story;
+	struct topdown topdown = { .running_share = 0.5, .method = "m" };
+	tell(&story);
+	topdown_clear(&topdown, "no reason");
+	topdown.figures[TOPDOWN_RETIRING] = (struct topdown_figure){ true, 0, 0.352, 0.004, NULL };
+	topdown.figures[TOPDOWN_LIGHT_OPERATIONS] =
+		(struct topdown_figure){ true, TOPDOWN_EXTRAPOLATED, 0.3, 0, NULL };
+	story.rows[0].topdown = &topdown;
+	story.counts.core_types = types;
+	story.counts.topdown_count = 1;
+	stat_text_print(&story.counts, NULL, &out);
+	assert_has(&out,
+		   "\n              35.2 %    retiring                         # cpu_core, +- "
+		   "0.4\n");
+	assert_has(&out, "\n              30.0 %      light_operations               # cpu_core, "
+			 "counted a part of the time\n");
+	assert_has(&out,
+		   "\n     <not counted> %    backend_bound                    # cpu_core, no "
+		   "reason\n");
+	assert_null(strstr(buffer_text(&out), "machine_clears"));
+	out.size = 0;
+	stat_separated_print(&story.counts, ",", false, NULL, &out);
+	assert_has(&out, "\n35.20,%,cpu_core/retiring,,50.00,,\n");
+	out.size = 0;
+	stat_json_print(&story.counts, NULL, &out);
+	assert_has(&out,
+		   "{\"category\":\"retiring\",\"level\":1,\"share\":0.352,\"resolution\":0.004,"
+		   "\"in_doubt\":false,\"why\":null}");
+	assert_has(&out, "{\"category\":\"backend_bound\",\"level\":1,\"share\":null,"
+			 "\"resolution\":null,\"in_doubt\":false,\"why\":\"no reason\"}");
+}
+
 static void digits_are_grouped_by_threes(void **state)
 {
 	(void)state;
@@ -180,9 +232,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_laid_out_as_perf_stat_does),
+		cmocka_unit_test(a_scaled_value_has_its_interval_beside_it_when_that_is_known),
 		cmocka_unit_test(names_cannot_steer_or_begin_lines),
 		cmocka_unit_test(fields_stand_in_perfs_order),
 		cmocka_unit_test(what_is_not_known_is_null_in_json),
+		cmocka_unit_test(uses_of_slots_are_lines_with_what_is_to_be_known_of_them),
 		cmocka_unit_test(digits_are_grouped_by_threes),
 		cmocka_unit_test(every_limit_has_a_sentence),
 	};

@@ -29,11 +29,12 @@
  * flags and by culprit_counters_event(). CULPRIT_STRICT makes opening fail instead.
  *
  * Threads: one struct culprit_counters belongs to one thread at a time. Those of
- * CULPRIT_THIS_THREAD count the thread that opened them, and only that thread may use them. Several
- * threads may each have their own. After opening nothing is allocated, printed or locked;
+ * CULPRIT_THIS_THREAD count the thread that opened them, and only that thread may use them (-EPERM).
+ * Several threads may each have their own. After opening nothing is allocated, printed or locked;
  * start, stop and values may be called from a signal handler that does not interrupt another call
  * with the same counters.
- * After fork(2) the child has counters that count nothing of it: it closes them and opens its own.
+ * After fork(2) the child has counters that count nothing of it (those of CULPRIT_THIS_THREAD return
+ * -ECHILD): it closes them and opens its own.
  */
 #ifndef CULPRIT_COUNTER_H
 #define CULPRIT_COUNTER_H
@@ -72,7 +73,7 @@ enum culprit_option_flags {
 struct culprit_options {
 	enum culprit_subject subject;
 	int id;		/* pid, tid or CPU; else not used */
-	unsigned flags; /* of enum culprit_option_flags */
+	unsigned flags; /* of enum culprit_option_flags; -EINVAL for others */
 	/* The path of a file with a line `name = event` for each name of one's own, where the
 	   event is what may be written anywhere (`l3-miss = r412e`); # begins a comment. NULL:
 	   none. */
@@ -129,8 +130,9 @@ struct culprit_value {
 	uint32_t flags;			 /* of enum culprit_value_flags */
 };
 
-/* A measurement begins. 0 or a negative errno value of reading. The counters of a subject that has
-   ended stay as they are: its end is no error. */
+/* A measurement begins. 0 or a negative errno value: -EPERM in another thread than that of
+   CULPRIT_THIS_THREAD, -ECHILD in a child of its process, or what reading failed with. The counters
+   of a subject that has ended stay as they are: its end is no error. */
 CULPRIT_API_BOUND int culprit_counters_start(struct culprit_counters *counters);
 /* It ends, or, called again, ends later; start() begins the next one. 0; -EINVAL before the first
    start; or a negative errno value of reading. */

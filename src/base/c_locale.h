@@ -1,15 +1,26 @@
 /*
- * c_locale - numbers are written and read as in C, whatever locale the program has set: "0.5" is
- * half, and JSON has no decimal comma. For the calling thread, from begin to end.
+ * c_locale - numbers with a decimal point, whatever locale the program around libculprit has
+ * chosen: what is read by strtod_l(3), what is printed between c_locale_enter() and
+ * c_locale_leave() of the same thread.
  */
 #pragma once
 
 #include <locale.h>
+#include <stdlib.h>
 
-struct c_locale {
-	locale_t own, before;
-};
+/* The C locale is the C library's own object: this allocates nothing, cannot fail, and it is not
+ * freed. */
+static inline locale_t c_locale(void)
+{
+	return newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
 
-/* 0 or -ENOMEM, where nothing is changed and there is nothing to end. */
-int c_locale_begin(struct c_locale *c);
-void c_locale_end(struct c_locale *c);
+static inline locale_t c_locale_enter(void)
+{
+	return uselocale(c_locale());
+}
+
+static inline void c_locale_leave(locale_t before)
+{
+	uselocale(before);
+}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/count_of.h"
 
 bool number_parse_u64(const char *text, uint64_t *value)
@@ -49,7 +50,7 @@ static bool parse_decimal(const char *text, double *value, const char **rest)
 		return false;
 	char *end;
 	errno = 0;
-	*value = strtod(text, &end);
+	*value = strtod_l(text, &end, c_locale());
 	if (errno || end == text || !isfinite(*value))
 		return false;
 	*rest = end;

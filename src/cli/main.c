@@ -37,18 +37,21 @@ static int finish(int status)
 	return status ? status : ret == EPIPE ? 0 : 1;
 }
 
-/* Where one of the standard descriptors is closed, what is opened next would get its number, and
- * our messages. Reading from these and writing to them fails, as it did. */
-static void occupy_closed_descriptors(void)
+/*
+ * Standard descriptors that we were started without are taken, so that no file or counter of ours
+ * gets their number and what is meant for them. Reading or writing them fails as before (the wrong
+ * mode), and programs that we start find them closed.
+ */
+static void occupy_standard_descriptors(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-			(void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
 int main(int argc, char **argv)
 {
-	occupy_closed_descriptors();
+	occupy_standard_descriptors();
 	/* Our parent may have it ignored: then ends of our children would never be reported. */
 	signal(SIGCHLD, SIG_DFL);
 	/* A file at its limit (ulimit -f) is an error like a full disk: EFBIG, cleaned up and said.

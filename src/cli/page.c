@@ -1,8 +1,10 @@
 #include "cli/page.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
@@ -54,7 +56,12 @@ int page_write(const struct buffer *page, enum page_kind kind)
 int page_write_beside(const struct buffer *page, enum page_kind kind)
 {
 	fflush(stdout);
-	return write_to(stderr, page, kind);
+	clearerr(stderr);
+	int status = write_to(stderr, page, kind);
+	if (status || !ferror(stderr) || errno == EPIPE)
+		return status; /* a reader that left ends us quietly, as on stdout */
+	message_error("cannot write to standard error: %s", strerror(errno));
+	return 1;
 }
 
 void page_line(const char *format, ...)

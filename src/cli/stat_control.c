@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,9 @@
 #include "base/number.h"
 #include "cli/message.h"
 #include "cli/verbs.h"
+
+/* Read in one turn: a writer that never stops keeps nothing else from being looked at. */
+#define TURN_BYTES 4096
 
 static int misuse(const char *text)
 {
@@ -44,20 +48,9 @@ static int open_fifo(const char *path, int *fd)
 	return 1;
 }
 
-static int set_nonblocking(struct stat_control *control)
-{
-	int flags = fcntl(control->fd, F_GETFL);
-	if (flags >= 0 && fcntl(control->fd, F_SETFL, flags | O_NONBLOCK) == 0) {
-		control->flags_before = flags;
-		return 0;
-	}
-	message_error("--control: cannot read descriptor %d: %s", control->fd, strerror(errno));
-	return 1;
-}
-
 int stat_control_open(struct stat_control *control, const char *text)
 {
-	*control = (struct stat_control){ .fd = -1, .ack_fd = -1, .flags_before = -1 };
+	*control = (struct stat_control){ .fd = -1, .ack_fd = -1 };
 	if (!text)
 		return 0;
 	bool fifo = strncmp(text, "fifo:", 5) == 0;
@@ -79,15 +72,16 @@ int stat_control_open(struct stat_control *control, const char *text)
 	if (status == 0 && ack)
 		status = fifo ? open_fifo(ack, &control->ack_fd)
 			      : take_descriptor(ack, &control->ack_fd);
-	return status ? status : set_nonblocking(control);
+	return status;
 }
 
 void stat_control_close(struct stat_control *control)
 {
+	if (control->unknown > 1)
+		message_warning("--control: lines that were no commands: %zu in all",
+				control->unknown);
 	if (control->own_fd)
 		close_fd(&control->fd);
-	else if (control->flags_before >= 0)
-		fcntl(control->fd, F_SETFL, control->flags_before);
 	if (control->own_ack)
 		close_fd(&control->ack_fd);
 	control->fd = control->ack_fd = -1;
@@ -110,36 +104,73 @@ static enum stat_control_command command_of(const char *line)
 	return STAT_CONTROL_UNKNOWN;
 }
 
+/* Whether one can read or write a few bytes without waiting. It is asked each time: a descriptor
+ * that we were given is others', too, and O_NONBLOCK would be theirs. */
+static bool is_ready(int fd, short events)
+{
+	struct pollfd ready = { fd, events, 0 };
+	return poll(&ready, 1, 0) > 0;
+}
+
+/* Takes a byte of a line. The command, at the end of one; else STAT_CONTROL_NONE. */
+static enum stat_control_command take_byte(struct stat_control *control, char byte)
+{
+	/* shells end a line with a newline, programs sometimes a text with its NUL */
+	if (byte != '\n' && byte != 0) {
+		if (control->size < sizeof(control->line) - 1)
+			control->line[control->size++] = byte;
+		else
+			control->too_long = true;
+		return STAT_CONTROL_NONE;
+	}
+	control->line[control->size] = 0;
+	bool empty = control->size == 0, too_long = control->too_long;
+	control->size = 0;
+	control->too_long = false;
+	if (empty)
+		return STAT_CONTROL_NONE;
+	return too_long ? STAT_CONTROL_UNKNOWN : command_of(control->line);
+}
+
 enum stat_control_command stat_control_next(struct stat_control *control)
 {
-	char byte;
-	for (ssize_t got; (got = read(control->fd, &byte, 1)) != 0;) {
-		if (got < 0 && errno == EINTR)
-			continue;
+	for (int i = 0; i < TURN_BYTES && is_ready(control->fd, POLLIN); i++) {
+		char byte;
+		ssize_t got = read(control->fd, &byte, 1);
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
+			return STAT_CONTROL_NONE;
 		if (got < 0)
-			return errno == EAGAIN ? STAT_CONTROL_NONE : STAT_CONTROL_CLOSED;
-		/* shells end a line with a newline, programs sometimes a text with its NUL */
-		if (byte != '\n' && byte != 0) {
-			if (control->size < sizeof(control->line) - 1)
-				control->line[control->size++] = byte;
-			else
-				control->too_long = true;
-			continue;
-		}
-		control->line[control->size] = 0;
-		bool empty = control->size == 0, too_long = control->too_long;
-		control->size = 0;
-		control->too_long = false;
-		if (!empty)
-			return too_long ? STAT_CONTROL_UNKNOWN : command_of(control->line);
+			message_warning("--control: cannot read: %s", strerror(errno));
+		if (got <= 0)
+			return STAT_CONTROL_CLOSED;
+		enum stat_control_command command = take_byte(control, byte);
+		if (command != STAT_CONTROL_NONE)
+			return command;
 	}
-	return STAT_CONTROL_CLOSED;
+	return STAT_CONTROL_NONE;
+}
+
+void stat_control_reject(struct stat_control *control)
+{
+	if (control->unknown++ == 0)
+		message_warning("--control: unknown command '%s'; there are enable, disable, ping "
+				"and stop",
+				control->line);
 }
 
 void stat_control_acknowledge(struct stat_control *control)
 {
 	static const char ack[] = "ack\n";
-	if (control->ack_fd >= 0 &&
-	    write(control->ack_fd, ack, sizeof(ack) - 1) != (ssize_t)sizeof(ack) - 1)
-		message_warning("--control: cannot acknowledge: %s", strerror(errno));
+	ssize_t size = sizeof(ack) - 1;
+	if (control->ack_fd < 0 || control->deaf)
+		return;
+	errno = EAGAIN;
+	if (is_ready(control->ack_fd, POLLOUT) && write(control->ack_fd, ack, (size_t)size) == size)
+		return;
+	control->deaf = errno != EAGAIN;
+	if (!control->unread || control->deaf)
+		message_warning("--control: cannot acknowledge: %s",
+				errno == EAGAIN ? "nobody reads what came before"
+						: strerror(errno));
+	control->unread = true;
 }

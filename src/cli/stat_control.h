@@ -13,14 +13,15 @@
 struct stat_control {
 	int fd, ack_fd;		      /* -1: none */
 	bool own_fd, own_ack;	      /* opened here */
-	int flags_before;	      /* of fd, which others may share; -1: as they are */
 	char line[STAT_CONTROL_LINE]; /* what has come of the next command */
 	size_t size;
-	bool too_long; /* the rest of the line is dropped */
+	bool too_long;	   /* the rest of the line is dropped */
+	size_t unknown;	   /* lines that were no command */
+	bool unread, deaf; /* an acknowledgement found no room; nobody is left to read one */
 };
 
 enum stat_control_command {
-	STAT_CONTROL_NONE, /* nothing more has come */
+	STAT_CONTROL_NONE, /* nothing more has come, or enough for this turn */
 	STAT_CONTROL_ENABLE,
 	STAT_CONTROL_DISABLE,
 	STAT_CONTROL_PING,
@@ -34,5 +35,7 @@ int stat_control_open(struct stat_control *control, const char *text);
 void stat_control_close(struct stat_control *control);
 /* The next command of what can be read without waiting. */
 enum stat_control_command stat_control_next(struct stat_control *control);
-/* Says that it is done. */
+/* Says that the line of STAT_CONTROL_UNKNOWN is none: of the first one, and at the end how many. */
+void stat_control_reject(struct stat_control *control);
+/* Says that a command is done; never waits for who reads that. */
 void stat_control_acknowledge(struct stat_control *control);

@@ -218,20 +218,27 @@ static void make_rows(struct stat_counting *counting, enum span_of_rows span)
 	}
 }
 
-int stat_counting_read(struct stat_counting *counting)
+/* 0 or the exit status after a message. */
+static int read_targets(struct stat_counting *counting)
 {
-	size_t events = event_count(counting);
-	if (!counting->set)
-		return 0;
 	struct count_reading *last = counting->now;
 	counting->now = counting->last;
 	counting->last = last;
 	for (size_t t = 0; t < counting->targets->count; t++) {
-		int status =
-			check(count_set_read(counting->set, t, counting->now + t * events), "read");
+		int status = check(
+			count_set_read(counting->set, t, counting->now + t * event_count(counting)),
+			"read");
 		if (status)
 			return status;
 	}
+	return 0;
+}
+
+int stat_counting_read(struct stat_counting *counting)
+{
+	int status = counting->set ? read_targets(counting) : 0;
+	if (status)
+		return status;
 	make_rows(counting, SINCE_LAST);
 	return 0;
 }

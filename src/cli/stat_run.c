@@ -24,8 +24,9 @@
  * them now and then. */
 #define SLICE_NS	UINT64_C(20000000)
 #define SLICE_SELDOM_NS UINT64_C(1000000000)
-#define SLICE_TARGETS	16 /* with more of them reading would take too much */
-#define LOOK_MS		50 /* how often it is looked whether what is watched still runs */
+#define SLICE_TARGETS	16  /* with more of them reading would take too much */
+#define TURN_COMMANDS	100 /* of --control, before other sources have their turn */
+#define LOOK_MS		50  /* how often it is looked whether what is watched still runs */
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
 #endif
@@ -40,6 +41,7 @@ struct running {
 	struct pollfd sources[SOURCES];
 	struct stat_idle idle;
 	uint64_t start_ns, last_ns;
+	int last_signal;
 	bool passed_on; /* a signal, to the command */
 	bool end;
 };
@@ -240,6 +242,7 @@ static void take_signal(struct running *running)
 		if (pass_on && signal.ssi_code != SI_KERNEL)
 			kill(running->command.pid, (int)signal.ssi_signo);
 		running->end |= !pass_on;
+		running->last_signal = (int)signal.ssi_signo;
 		running->passed_on = true;
 	}
 }
@@ -249,9 +252,10 @@ static int obey(struct running *running)
 {
 	struct stat_control *control = running->task->control;
 	int status = 0;
-	for (enum stat_control_command command;
-	     status == 0 && (command = stat_control_next(control)) != STAT_CONTROL_NONE;) {
-		switch (command) {
+	for (int i = 0; status == 0 && i < TURN_COMMANDS; i++) {
+		switch (stat_control_next(control)) {
+		case STAT_CONTROL_NONE:
+			return 0;
 		case STAT_CONTROL_ENABLE:
 			status = stat_counting_enable(running->counting);
 			break;
@@ -265,9 +269,7 @@ static int obey(struct running *running)
 			running->sources[CONTROL].fd = -1;
 			return 0;
 		case STAT_CONTROL_UNKNOWN:
-			message_warning("--control: unknown command '%s'; there are enable, "
-					"disable, ping and stop",
-					control->line);
+			stat_control_reject(control);
 			continue;
 		default:
 			break;
@@ -415,6 +417,8 @@ int stat_run(const struct stat_task *task, struct stat_counting *counting,
 	note_times(&running, end_ns);
 	if (status == 0 && running.command.ended)
 		result->status = command_exit_status(&running.command);
+	else if (status == 0 && running.command.pid && running.last_signal)
+		result->status = 128 + running.last_signal; /* it may run on: not its success */
 	stat_idle_release(&running.idle);
 	close_fd(&running.sources[INTERVAL].fd);
 	close_fd(&running.sources[DELAY].fd);

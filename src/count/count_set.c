@@ -229,10 +229,10 @@ int count_set_open(const struct event_list *events, const struct pmu_list *pmus,
 	set->targets = calloc(options->target_count + 1, sizeof(*set->targets));
 	set->attrs = calloc(events->count + 1, sizeof(*set->attrs));
 	set->slots = calloc(slots + 1, sizeof(*set->slots));
+	for (size_t i = 0; set->slots && i < slots; i++)
+		set->slots[i].fd = -1; /* before anything can fail: closing closes what is not */
 	if (!set->targets || !set->attrs || !set->slots)
 		return error_set(err, -ENOMEM, "out of memory while opening counters");
-	for (size_t i = 0; i < slots; i++)
-		set->slots[i].fd = -1;
 	memcpy(set->targets, options->targets, options->target_count * sizeof(*set->targets));
 	if (!set->target_count)
 		return error_set(err, -EINVAL, "nothing to count on");
@@ -246,7 +246,7 @@ int count_set_open(const struct event_list *events, const struct pmu_list *pmus,
 	if (status == 0)
 		status = open_all(set, options, err);
 	if (status == 0 && options->slices && options->inherit == COUNT_ALONE)
-		status = count_set_open_rings(set);
+		status = count_set_open_rings(set, err);
 	if (status)
 		return status;
 	find_live_groups(set);

@@ -41,5 +41,5 @@ static inline struct count_slot *count_slot_of(const struct count_set *set, size
 }
 
 /* Opens rings for the groups that share their PMU, where there is room for them. 0 or -ENOMEM. */
-int count_set_open_rings(struct count_set *set);
+int count_set_open_rings(struct count_set *set, struct error *err);
 void count_set_close_rings(struct count_set *set, bool mapped);

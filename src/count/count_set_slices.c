@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "count/count_set_private.h"
 
 static int leader_fd(const struct count_set *set, const struct count_group *group, size_t *leader)
@@ -14,7 +15,7 @@ static int leader_fd(const struct count_set *set, const struct count_group *grou
 	return -1;
 }
 
-int count_set_open_rings(struct count_set *set)
+int count_set_open_rings(struct count_set *set, struct error *err)
 {
 	bool any = false;
 	for (size_t g = 0; g < set->plan.group_count; g++)
@@ -23,7 +24,7 @@ int count_set_open_rings(struct count_set *set)
 		return 0;
 	set->rings = calloc(set->plan.group_count, sizeof(*set->rings));
 	if (!set->rings)
-		return -ENOMEM;
+		return error_set(err, -ENOMEM, "out of memory while opening counters");
 	for (size_t g = 0; g < set->plan.group_count; g++) {
 		const struct count_group *group = &set->plan.groups[g];
 		size_t leader;

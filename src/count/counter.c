@@ -31,6 +31,14 @@ static int read_target(struct culprit_counters *counters, size_t target,
 	return status;
 }
 
+/* User code reads the counters of the CPU it runs on: those of another thread. */
+static int refuse(const struct culprit_counters *counters, struct count_moment *moments)
+{
+	for (size_t i = 0; i < counters->events.count; i++)
+		moments[i] = (struct count_moment){ .known = false };
+	return -EPERM;
+}
+
 static __attribute__((noinline)) int read_targets(struct culprit_counters *counters,
 						  struct count_moment *moments)
 {
@@ -45,8 +53,11 @@ static __attribute__((noinline)) int read_targets(struct culprit_counters *count
 
 static inline int take(struct culprit_counters *counters, struct count_moment *moments)
 {
-	return counters->own_thread ? count_set_moments(counters->set, moments)
-				    : read_targets(counters, moments);
+	if (!counters->own_thread)
+		return read_targets(counters, moments);
+	return pthread_equal(counters->thread, pthread_self())
+		       ? count_set_moments(counters->set, moments)
+		       : refuse(counters, moments);
 }
 
 int counters_take_begin(struct culprit_counters *counters, struct count_moment *moments)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/c_locale.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/small_file.h"
@@ -38,9 +37,10 @@ static int read_events(struct culprit_counters *counters, const char *events,
 	int status = machine_root_open(path, &root, err);
 	if (status)
 		return status;
-	/* Without /sys/bus/event_source the kernel's own events remain. */
-	pmu_list_read(&root, &counters->pmus, NULL);
+	status = pmu_list_read_if_any(&root, &counters->pmus, err);
 	machine_root_close(&root);
+	if (status)
+		return status;
 	const struct event_namer *namer = NULL;
 	if (options->names && !(namer = culprit_names_namer(options->names)))
 		return error_set(
@@ -53,19 +53,6 @@ static int read_events(struct culprit_counters *counters, const char *events,
 		namer = definitions_namer(counters->definitions);
 	}
 	return event_list_parse(&counters->events, &counters->pmus, namer, events, err);
-}
-
-static int read_events_as_in_c(struct culprit_counters *counters, const char *events,
-			       const struct culprit_options *options, const char *path,
-			       struct error *err)
-{
-	struct c_locale c;
-	int status = c_locale_begin(&c);
-	if (status)
-		return error_set(err, status, "out of memory while opening counters");
-	status = read_events(counters, events, options, path, err);
-	c_locale_end(&c);
-	return status;
 }
 
 static int open_set(struct culprit_counters *counters, const struct count_kernel *kernel,
@@ -136,12 +123,15 @@ static int set_up(struct culprit_counters *counters, const char *events,
 		  struct error *err)
 {
 	CLEANUP(target_list_release) struct target_list targets = { 0 };
+	if (!events)
+		return error_set(err, -EINVAL, "there are no events to count");
 	int status = target_list_fill(&targets, options, err);
 	if (status == 0)
-		status = read_events_as_in_c(counters, events, options, world->root, err);
+		status = read_events(counters, events, options, world->root, err);
 	if (status)
 		return status;
 	counters->own_thread = options->subject == CULPRIT_THIS_THREAD;
+	counters->thread = pthread_self();
 	counters->counted = calloc(counters->events.count + 1, sizeof(*counters->counted));
 	if (!counters->counted)
 		return error_set(err, -ENOMEM, "out of memory while opening counters");

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,7 +46,8 @@ struct culprit_counters {
 	/* counters_asked() of a begin and an end together when the costs were measured: they hold
 	   for measurements that are taken the same way. */
 	size_t costs_asked;
-	bool own_thread; /* of CULPRIT_THIS_THREAD: moments, not readings */
+	bool own_thread;  /* of CULPRIT_THIS_THREAD: moments, not readings */
+	pthread_t thread; /* that opened them */
 	bool calibrated;
 	bool started, stopped;
 	uint64_t begin_ns, end_ns; /* wall clock, where events are not read in user space */

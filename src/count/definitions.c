@@ -12,6 +12,9 @@
 #include "machine/event.h"
 #include "machine/event_names.h"
 
+/* Names are compared one by one: more than any CPU has events, and read in 0.1 s. */
+#define DEFINITIONS_LIMIT 4096
+
 struct definition {
 	const char *name, *event;
 	struct event_encoding encoding;
@@ -100,7 +103,8 @@ static int resolve(const struct definitions *definitions, const struct pmu_list 
 	if (status)
 		return status;
 	for (size_t i = 1; i < list.count; i++)
-		if (!list.events[i].core_type)
+		if (!list.events[i].core_type ||
+		    strcmp(list.events[i].name, list.events[0].name) != 0)
 			return error_set(err, -EINVAL, "'%s' is more than one event", text);
 	const struct event *event = &list.events[0];
 	*encoding = (struct event_encoding){
@@ -145,6 +149,8 @@ static int read_line(struct definitions *definitions, const struct pmu_list *pmu
 		return error_set(err, -EINVAL, "'%s' is the kernel's name of an event", name);
 	if (find(definitions, name))
 		return error_set(err, -EINVAL, "'%s' is defined twice", name);
+	if (definitions->count == DEFINITIONS_LIMIT)
+		return error_set(err, -EINVAL, "more than %d names", DEFINITIONS_LIMIT);
 	if (array_reserve(&definitions->all, &definitions->capacity, definitions->count,
 			  sizeof(*definitions->all)))
 		return error_set(err, -ENOMEM, "out of memory");

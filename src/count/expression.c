@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/error.h"
 
 struct parser {
@@ -92,7 +93,7 @@ static int wait_for_operand(struct parser *parser, char operator)
 static int read_number(struct parser *parser)
 {
 	char *end;
-	double number = strtod(parser->at, &end);
+	double number = strtod_l(parser->at, &end, c_locale());
 	if (!isfinite(number))
 		return mistake(parser, -EINVAL, "the number is too large");
 	int status = add_step(

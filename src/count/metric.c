@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/c_locale.h"
 #include "base/error.h"
 #include "count/counter_private.h"
 #include "count/expression.h"
@@ -49,18 +48,6 @@ static void note_used(struct culprit_metric *metric)
 	}
 }
 
-static int parse(const char *text, const struct culprit_counters *counters,
-		 struct expression *expression, struct error *err)
-{
-	struct c_locale c;
-	int status = c_locale_begin(&c);
-	if (status)
-		return error_set(err, status, "out of memory");
-	status = expression_parse(text, find_name, counters, expression, err);
-	c_locale_end(&c);
-	return status;
-}
-
 int culprit_metric_open(const struct culprit_counters *counters, const char *expression,
 			struct culprit_metric **out, struct culprit_error *error)
 {
@@ -68,7 +55,8 @@ int culprit_metric_open(const struct culprit_counters *counters, const char *exp
 	size_t events = counters->events.count;
 	struct culprit_metric *metric = calloc(1, sizeof(*metric) + (events + 1) * sizeof(double));
 	size_t *used = calloc(events + 1, sizeof(*used));
-	int status = metric && used ? parse(expression, counters, &metric->expression, &err)
+	int status = metric && used ? expression_parse(expression, find_name, counters,
+						       &metric->expression, &err)
 				    : error_set(&err, -ENOMEM, "out of memory");
 	if (status) {
 		free(metric);

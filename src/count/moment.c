@@ -119,10 +119,15 @@ ALWAYS_INLINE int ask_kernel(const struct count_set *set, const struct count_gro
 NEVER_INLINE int read_groups(const struct count_set *set, struct count_moment *moments)
 {
 	int result = 0;
-	bool mapped = own_process_is_this(&set->own);
+	if (!own_process_is_this(&set->own)) {
+		/* the kernel would answer with what the parent's thread counts */
+		for (size_t i = 0; i < set->events->count; i++)
+			moments[i] = (struct count_moment){ .known = false };
+		return -ECHILD;
+	}
 	const struct count_group *group = set->plan.groups;
 	for (const struct count_group *end = group + set->plan.group_count; group != end; group++) {
-		if (group->live && mapped && read_live_group(set, group, moments))
+		if (group->live && read_live_group(set, group, moments))
 			continue;
 		int status = ask_kernel(set, group, moments);
 		if (status)

@@ -25,7 +25,7 @@ struct count_moment {
 
 /* Reads all events of the set's first target into moments[0..count_set_events()), in their order.
  * 0 or the negative errno value of a read(2) that failed; the moments of what failed are unknown.
- */
+ * In a child that fork(2) made all are: -ECHILD. */
 int count_set_moments(struct count_set *set, struct count_moment *moments);
 
 /* Whether event `event` can be read without a system call, now. */

@@ -153,11 +153,8 @@ int culprit_counters_print(const struct culprit_counters *counters,
 	if (count > culprit_counters_count(counters))
 		count = culprit_counters_count(counters);
 	options = options ? options : &usual;
-	struct c_locale c;
-	int status = c_locale_begin(&c);
-	if (status)
-		return status;
+	locale_t before = c_locale_enter();
 	write_as(counters, values, count, options, &out);
-	c_locale_end(&c);
+	c_locale_leave(before);
 	return print_write(&out, stream);
 }

@@ -229,15 +229,12 @@ int culprit_regions_print(const struct culprit_regions *regions,
 {
 	static const struct culprit_print_options usual = { .format = CULPRIT_TEXT };
 	CLEANUP(buffer_release) struct buffer out = { 0 };
+	locale_t before = c_locale_enter();
 	options = options ? options : &usual;
-	struct c_locale c;
-	int status = c_locale_begin(&c);
-	if (status)
-		return status;
 	if (options->format == CULPRIT_JSON)
 		write_json(regions, options, &out);
 	else
 		write_table(regions, options, &out);
-	c_locale_end(&c);
+	c_locale_leave(before);
 	return print_write(&out, stream);
 }

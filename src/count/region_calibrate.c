@@ -9,6 +9,10 @@
 
 #define WARMING_TRIALS 20 /* find caches, branches and pages unused */
 
+/* The id of these regions, which no others have: only they find the thread's stack meanwhile, and
+ * in a signal handler that uses regions the thread has not joined yet. */
+#define CALIBRATING UINT64_MAX
+
 /* Numbers of the regions that are empty and that have an empty one in them. */
 #define EMPTY CULPRIT_REGION_NAMES
 #define OUTER (CULPRIT_REGION_NAMES + 1)
@@ -39,7 +43,7 @@ static int new_trials(struct trials *trials, const struct culprit_regions *regio
 {
 	struct region_cells *cells = region_cells_new(1 + stack->events);
 	*trials = (struct trials){
-		.region = { .key = regions->key, .id = regions->id, .number = number },
+		.region = { .key = regions->key, .id = CALIBRATING, .number = number },
 		.cells = cells,
 		.quantities = 1 + stack->events,
 		.values = calloc((1 + stack->events) * REGION_TRIALS, sizeof(double)),
@@ -102,7 +106,10 @@ int region_calibrate(struct culprit_regions *regions, struct region_stack *stack
 	if (status == 0)
 		status = new_trials(&outer, regions, stack, OUTER);
 	if (status == 0) {
+		struct region_here before = region_here;
+		region_here_set(CALIBRATING, stack);
 		run(&empty, &outer);
+		region_here_set(before.id, before.stack);
 		settle(stack, &empty, &outer, costs);
 	}
 	for (size_t i = EMPTY; i < REGION_NUMBERS; i++) {

@@ -96,6 +96,16 @@ struct region_here {
 };
 extern __thread struct region_here region_here __attribute__((visibility("hidden")));
 
+/* A signal handler finds the old ones, none or the new ones: never the stack of others. */
+static inline void region_here_set(uint64_t id, struct region_stack *stack)
+{
+	region_here.id = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	region_here.stack = stack;
+	atomic_signal_fence(memory_order_seq_cst);
+	region_here.id = id;
+}
+
 /* What a thread that has left measured of one region. */
 struct region_remainder {
 	uint64_t mismatched, omitted;

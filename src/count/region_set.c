@@ -12,6 +12,7 @@
 #include "count/kernel.h"
 #include "count/region_private.h"
 #include "count/region_summary.h"
+#include "count/target_list.h"
 
 #define SPINS	   100 /* tries before a thread that may be of less priority gets time */
 #define WAITING_NS 50000
@@ -155,6 +156,8 @@ int regions_open(const char *events, const struct culprit_options *options,
 	if (options->subject != CULPRIT_THIS_THREAD)
 		return report(error, &err,
 			      error_set(&err, -EINVAL, "regions count the threads that join"));
+	if (target_options_check(options, &err))
+		return report(error, &err, err.code);
 	struct culprit_regions *regions = calloc(1, sizeof(*regions));
 	if (!regions)
 		return report(error, &err,

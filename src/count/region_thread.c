@@ -156,14 +156,6 @@ static void condense(struct region_thread *thread, size_t number)
 	free(remainder);
 }
 
-static int set_here(struct culprit_regions *regions, struct region_stack *stack)
-{
-	int status = -pthread_setspecific(regions->key, stack);
-	if (status == 0)
-		region_here = (struct region_here){ regions->id, stack };
-	return status;
-}
-
 static void forget_here(const struct culprit_regions *regions)
 {
 	pthread_setspecific(regions->key, NULL);
@@ -230,12 +222,13 @@ static int set_up(struct region_thread *thread, struct culprit_error *error, str
 	stack->counters = thread->counters;
 	stack->events = regions->event_count;
 	stack->thread = thread;
-	status = set_here(regions, stack);
-	if (status == 0 && !(regions->options.flags & CULPRIT_NOT_CALIBRATED))
+	if (!(regions->options.flags & CULPRIT_NOT_CALIBRATED))
 		status = region_calibrate(regions, stack, thread->costs);
 	return status ? error_set(err, status, "out of memory while joining regions") : 0;
 }
 
+/* From the moment that the thread finds its stack a signal handler may use any region: each has its
+ * cells by then. */
 static int take_part(struct region_thread *thread, struct error *err)
 {
 	struct culprit_regions *regions = thread->regions;
@@ -243,7 +236,10 @@ static int take_part(struct region_thread *thread, struct error *err)
 	region_lock(regions);
 	for (size_t i = 0; i < regions->count && status == 0; i++)
 		status = add_cells(thread, i);
+	if (status == 0)
+		status = -pthread_setspecific(regions->key, thread->stack);
 	if (status == 0) {
+		region_here_set(regions->id, thread->stack);
 		*regions->last = thread;
 		regions->last = &thread->next;
 	}

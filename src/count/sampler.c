@@ -53,9 +53,9 @@ static int parse_event(struct culprit_sampler *sampler, const char *root_path, c
 	int ret = machine_root_open(root_path, &root, err);
 	if (ret < 0)
 		return ret;
-	/* Without /sys/bus/event_source the kernel's own events remain. */
-	pmu_list_read(&root, &sampler->pmus, NULL);
-	ret = event_list_parse(&sampler->list, &sampler->pmus, namer, text, err);
+	ret = pmu_list_read_if_any(&root, &sampler->pmus, err);
+	if (ret == 0)
+		ret = event_list_parse(&sampler->list, &sampler->pmus, namer, text, err);
 	if (ret < 0)
 		return ret;
 	const struct event *events = sampler->list.events;

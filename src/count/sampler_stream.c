@@ -12,12 +12,13 @@
 
 #include "base/count_of.h"
 #include "base/error.h"
+#include "base/high_fd.h"
 
 int sampler_stream_create(struct sampler_stream *stream, const char *path, struct error *err)
 {
 	struct stat status;
-	stream->fd =
-		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
+	stream->fd = high_fd(
+		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600));
 	int ret = stream->fd < 0 ? -errno : 0;
 	stream->own = ret == 0;
 	if (ret == 0 && fstat(stream->fd, &status) < 0)

@@ -13,6 +13,9 @@
 #include "base/number.h"
 #include "culprit/counter.h"
 
+/* Of enum culprit_option_flags. */
+#define FLAGS_KNOWN 127u
+
 void target_list_release(struct target_list *targets)
 {
 	free(targets->all);
@@ -32,11 +35,11 @@ static int add_threads(struct target_list *targets, int pid, struct error *err)
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	DIR *folder = opendir(path);
+	if (!folder && errno == ENOENT)
+		return error_set(err, -ESRCH, "there is no process %d, or no /proc", pid);
 	if (!folder)
-		return error_set(err, errno == ENOENT ? -ESRCH : -errno,
-				 errno == ENOENT ? "there is no process %d"
-						 : "cannot list the threads of process %d",
-				 pid);
+		return error_set(err, -errno, "cannot list the threads of process %d: %s", pid,
+				 strerror(errno));
 	int status = 0;
 	for (struct dirent *entry; !status && (entry = readdir(folder));) {
 		uint64_t tid;
@@ -56,16 +59,10 @@ void target_list_drop_first(struct target_list *targets)
 	memmove(targets->all, targets->all + 1, targets->count * sizeof(*targets->all));
 }
 
-#define KNOWN_FLAGS                                                                                \
-	(CULPRIT_USER_ONLY | CULPRIT_CHILDREN | CULPRIT_NEVER_MULTIPLEX | CULPRIT_STRICT |         \
-	 CULPRIT_ALWAYS_READ | CULPRIT_NOT_CALIBRATED | CULPRIT_PINNED)
-
-/* What a later version means by them is not done in silence by none. */
-static int check_known(const struct culprit_options *options, struct error *err)
+int target_options_check(const struct culprit_options *options, struct error *err)
 {
 	static const uint64_t none[COUNT_OF(options->reserved)];
-	if (options->flags & ~(unsigned)KNOWN_FLAGS ||
-	    memcmp(options->reserved, none, sizeof(none)) != 0)
+	if (options->flags & ~FLAGS_KNOWN || memcmp(options->reserved, none, sizeof(none)) != 0)
 		return error_set(err, -EINVAL, "options that this library does not know are set");
 	return 0;
 }
@@ -73,7 +70,7 @@ static int check_known(const struct culprit_options *options, struct error *err)
 int target_list_fill(struct target_list *targets, const struct culprit_options *options,
 		     struct error *err)
 {
-	int status = check_known(options, err);
+	int status = target_options_check(options, err);
 	if (status)
 		return status;
 	switch (options->subject) {

@@ -16,6 +16,8 @@ struct target_list {
 	size_t count, capacity;
 };
 
+/* 0, or -EINVAL for what a later version may know: that would be ignored without a word. */
+int target_options_check(const struct culprit_options *options, struct error *err);
 /* Adds the subject's targets: one for each thread of a process, as they are now. 0; -EINVAL, -ESRCH
  * or -ENOMEM with the reason in *err. */
 int target_list_fill(struct target_list *targets, const struct culprit_options *options,

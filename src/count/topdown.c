@@ -53,9 +53,17 @@ static int take_counts(struct culprit_topdown *topdown, struct topdown_cores *co
 	return status;
 }
 
+/* User code reads the registers of the CPU it runs on: those of another thread. */
+static bool is_of_another_thread(const struct culprit_topdown *topdown)
+{
+	return topdown->own_thread && !pthread_equal(topdown->thread, pthread_self());
+}
+
 int culprit_topdown_start(struct culprit_topdown *topdown)
 {
 	int result = 0;
+	if (is_of_another_thread(topdown))
+		return -EPERM;
 	topdown->started = true;
 	topdown->stopped = false;
 	for (size_t i = 0; i < topdown->count; i++) {
@@ -71,6 +79,8 @@ int culprit_topdown_start(struct culprit_topdown *topdown)
 int culprit_topdown_stop(struct culprit_topdown *topdown)
 {
 	int result = 0;
+	if (is_of_another_thread(topdown))
+		return -EPERM;
 	if (!topdown->started)
 		return -EINVAL;
 	for (size_t i = topdown->count; i-- > 0;) {

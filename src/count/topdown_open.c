@@ -104,7 +104,7 @@ static int set_up(struct culprit_topdown *topdown, const struct culprit_options 
 	if (status)
 		return status;
 	cpu_info_read(&root, cpu);
-	pmu_list_read(&root, &topdown->pmus, NULL);
+	status = pmu_list_read_if_any(&root, &topdown->pmus, err);
 	machine_root_close(&root);
 	/* a type without a method has no result beside those that have one */
 	struct error missing = { 0 };
@@ -140,6 +140,7 @@ int topdown_open(unsigned levels, const struct culprit_options *options,
 		topdown->levels = levels;
 		options = options ? options : &usual;
 		topdown->own_thread = options->subject == CULPRIT_THIS_THREAD;
+		topdown->thread = pthread_self();
 		status = set_up(topdown, options, world, &err);
 	}
 	if (status) {

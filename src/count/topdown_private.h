@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +43,7 @@ struct topdown_cores {
 struct culprit_topdown {
 	unsigned levels;
 	bool own_thread, started, stopped;
+	pthread_t thread; /* that opened it */
 	struct pmu_list pmus;
 	struct topdown_cores *cores;
 	size_t count;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "machine/cpu_parts.h"
 #include "machine/machine_root.h"
 
@@ -34,7 +35,7 @@ static uint64_t named_hz(const char *model_name)
 	char *end;
 	if (!at)
 		return CPU_UNKNOWN_U64;
-	double value = strtod(at + 2, &end);
+	double value = strtod_l(at + 2, &end, c_locale());
 	double unit = strncmp(end, "GHz", 3) == 0 ? 1e9 : strncmp(end, "MHz", 3) == 0 ? 1e6 : 0;
 	return value > 0 && value < 1e6 && unit > 0 ? (uint64_t)(value * unit + 0.5)
 						    : CPU_UNKNOWN_U64;

@@ -154,7 +154,9 @@ static int apply_common(struct resolving *resolving, const struct term *term)
 			return bad_value(resolving, term, "a name");
 		resolving->event->name = arena_copy_text(&resolving->parser->list->arena,
 							 term->value, strlen(term->value));
-		return resolving->event->name ? 1 : -ENOMEM;
+		return resolving->event->name ? 1
+					      : error_set(resolving->parser->err, -ENOMEM,
+							  "out of memory while reading events");
 	}
 	bool frequency = strcmp(term->key, "freq") == 0;
 	if (!frequency && strcmp(term->key, "period") != 0)

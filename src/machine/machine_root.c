@@ -92,9 +92,10 @@ int root_read_cpus(const struct machine_root *root, const char *path, struct cpu
 	CLEANUP(buffer_release) struct buffer text = { 0 };
 	memset(set, 0, sizeof(*set));
 	int status = root_read_text(root, path, &text);
-	if (status)
-		return status;
-	return cpu_set_parse(buffer_text(&text), set, NULL);
+	const char *cpus = buffer_text(&text);
+	if (status == 0 && buffer_failed(&text))
+		status = -ENOMEM;
+	return status ? status : cpu_set_parse(cpus, set, NULL);
 }
 
 bool root_exists(const struct machine_root *root, const char *path)

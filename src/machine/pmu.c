@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/c_locale.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/number.h"
@@ -77,17 +78,35 @@ struct reading {
 	struct pmu *pmu;
 	void *rows;
 	size_t count, capacity;
+	int lack; /* -ENOMEM, -EMFILE or -ENFILE kept something from being read */
 };
+
+static bool is_lack(int status)
+{
+	return status == -ENOMEM || status == -EMFILE || status == -ENFILE;
+}
+
+static void note_lack(struct reading *reading, int status)
+{
+	if (is_lack(status))
+		reading->lack = status;
+}
 
 /* The text of a small file of the PMU without its final newline, in the list's arena; NULL when
  * unreadable. */
 static const char *read_value(struct reading *reading, const char *path)
 {
 	CLEANUP(buffer_release) struct buffer text = { 0 };
-	if (root_read_text(reading->root, path, &text))
-		return NULL;
-	const char *start = buffer_text(&text);
-	return arena_copy_text(&reading->list->arena, start, strcspn(start, "\n"));
+	int status = root_read_text(reading->root, path, &text);
+	const char *start = buffer_text(&text), *copy = NULL;
+	if (status == 0) { /* buffer_text() may have failed, too */
+		copy = buffer_failed(&text) ? NULL
+					    : arena_copy_text(&reading->list->arena, start,
+							      strcspn(start, "\n"));
+		status = copy ? 0 : -ENOMEM;
+	}
+	note_lack(reading, status);
+	return copy;
 }
 
 static int visit_format(void *context, const char *name)
@@ -139,9 +158,9 @@ static int visit_event(void *context, const char *name)
 		read_value(reading, root_path(DEVICES "/%s/events/%s.scale", pmu, name).text);
 	if (unit)
 		event.unit = unit;
-	/* The kernel writes "2.3283064365386962890625e-10"; strtod takes it whole. */
+	/* The kernel writes "2.3283064365386962890625e-10"; strtod_l takes it whole. */
 	char *end = NULL;
-	double factor = scale ? strtod(scale, &end) : 1;
+	double factor = scale ? strtod_l(scale, &end, c_locale()) : 1;
 	if (scale && (end == scale || *end || !(factor > 0)))
 		reading->list->unreadable++;
 	else
@@ -181,8 +200,7 @@ static int read_folder(struct reading *reading, const char *folder, root_visit v
 	reading->rows = NULL;
 	reading->count = reading->capacity = 0;
 	int status = root_list(reading->root, path.text, visit, reading);
-	if (status != -ENOMEM)
-		status = 0;
+	status = reading->lack ? reading->lack : is_lack(status) ? status : 0;
 	if (!status && reading->count) {
 		void *kept = arena_allocate(&reading->list->arena, reading->count * row_size);
 		if (kept)
@@ -200,16 +218,20 @@ static int read_folder(struct reading *reading, const char *folder, root_visit v
 static void read_cpus(struct reading *reading)
 {
 	struct pmu *pmu = reading->pmu;
-	if (root_read_cpus(reading->root, root_path(DEVICES "/%s/cpus", pmu->name).text,
-			   &pmu->cpus) == 0) {
+	int status = root_read_cpus(reading->root, root_path(DEVICES "/%s/cpus", pmu->name).text,
+				    &pmu->cpus);
+	note_lack(reading, status);
+	if (status == 0) {
 		pmu->has_cpus = pmu->core = true;
 		return;
 	}
 	pmu->core = strcmp(pmu->name, "cpu") == 0;
 	/* arm_spe and the like list the CPUs they work on; they follow tasks all the same. */
 	bool follows_tasks = strncmp(pmu->name, "arm_spe", 7) == 0;
-	if (root_read_cpus(reading->root, root_path(DEVICES "/%s/cpumask", pmu->name).text,
-			   &pmu->cpus) == 0) {
+	status = root_read_cpus(reading->root, root_path(DEVICES "/%s/cpumask", pmu->name).text,
+				&pmu->cpus);
+	note_lack(reading, status);
+	if (status == 0) {
 		pmu->has_cpus = true;
 		pmu->uncore = !follows_tasks;
 	}
@@ -221,8 +243,10 @@ static int visit_device(void *context, const char *name)
 	struct pmu_list *list = reading->list;
 	struct pmu pmu = { 0 };
 	uint64_t type;
-	if (root_read_u64(reading->root, root_path(DEVICES "/%s/type", name).text, &type) ||
-	    type > UINT32_MAX) {
+	int status = root_read_u64(reading->root, root_path(DEVICES "/%s/type", name).text, &type);
+	if (is_lack(status))
+		return status;
+	if (status || type > UINT32_MAX) {
 		list->unreadable++;
 		return 0;
 	}
@@ -232,8 +256,8 @@ static int visit_device(void *context, const char *name)
 	pmu.type = (uint32_t)type;
 	reading->pmu = &pmu;
 	read_cpus(reading);
-	int status = read_folder(reading, "format", visit_format, sizeof(struct pmu_format),
-				 (const void **)&pmu.formats, &pmu.format_count);
+	status = read_folder(reading, "format", visit_format, sizeof(struct pmu_format),
+			     (const void **)&pmu.formats, &pmu.format_count);
 	if (!status)
 		status = read_folder(reading, "events", visit_event, sizeof(struct pmu_event),
 				     (const void **)&pmu.events, &pmu.event_count);
@@ -260,6 +284,12 @@ int pmu_list_read(const struct machine_root *root, struct pmu_list *list, struct
 	pmu_list_release(list);
 	return error_set(err, status, "cannot read the list of PMUs in '/%s': %s", DEVICES,
 			 strerror(-status));
+}
+
+int pmu_list_read_if_any(const struct machine_root *root, struct pmu_list *list, struct error *err)
+{
+	int status = pmu_list_read(root, list, err);
+	return is_lack(status) ? status : 0;
 }
 
 void pmu_list_release(struct pmu_list *list)

@@ -62,9 +62,11 @@ struct pmu_list {
 	size_t unreadable; /* files that made no sense */
 };
 
-/* 0, -ENOMEM, or -ENOENT/-EACCES when there is no such folder (the list is then empty and usable).
- */
+/* 0; -ENOMEM, -EMFILE or -ENFILE when not all could be read for lack of these; or -ENOENT/-EACCES
+ * when there is no such folder (the list is then empty and usable). */
 int pmu_list_read(const struct machine_root *root, struct pmu_list *list, struct error *err);
+/* The same, but 0 when there is no such folder: the kernel's own events remain. */
+int pmu_list_read_if_any(const struct machine_root *root, struct pmu_list *list, struct error *err);
 void pmu_list_release(struct pmu_list *list); /* also right for a zeroed one, and for CLEANUP() */
 
 const struct pmu *pmu_find(const struct pmu_list *list, const char *name);

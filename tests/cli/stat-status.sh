@@ -17,3 +17,15 @@ say -r 3 sh -c 'exit 7'
 say -r 3 no-such-command
 say --cmd true --cmd false -r 2
 say --cmd true --cmd no-such-command -r 2
+# A second signal ends counting while the command, which asks for both, runs on: that is not its success.
+say sh -c 'second() {
+	kill -TERM $PPID
+	while kill -0 $PPID 2>/dev/null; do sleep 0.01; done
+	exit 0
+}
+trap second TERM
+kill -TERM $PPID
+while :; do sleep 0.01; done'
+# a metric of numbers alone is no count that was not taken
+culprit stat -q -x , -M '2*3' -o said true
+cat said

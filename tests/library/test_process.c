@@ -1,4 +1,4 @@
-/* What culprit/counter.h promises of fork, exec and signal handlers. */
+/* What culprit/counter.h promises of fork, exec, threads and signal handlers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,13 +6,16 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
 #include <culprit/counter.h>
+#include <culprit/region.h>
 
 #include "base/sanitizers.h"
 #include "process_support.h"
@@ -144,6 +147,92 @@ static void a_child_closes_what_it_inherited_and_counts_by_its_own(void **state)
 	culprit_counters_close(counters);
 }
 
+/* What the parent's thread counts meanwhile is not the child's. */
+static int count_of_parent(void *context)
+{
+	struct culprit_counters *inherited = context;
+	struct culprit_value value = { .value = 0 };
+	if (culprit_counters_stop(inherited) != -ECHILD ||
+	    culprit_counters_start(inherited) != -ECHILD ||
+	    culprit_counters_values(inherited, &value, 1) != -ECHILD)
+		return 1;
+	return value.flags & CULPRIT_ABSENT && isnan(value.value) ? 0 : 2;
+}
+
+static void a_child_gets_no_values_of_its_parent(void **state)
+{
+	(void)state;
+	struct culprit_counters *counters = opened("page-faults,task-clock");
+	assert_int_equal(culprit_counters_start(counters), 0);
+	assert_int_equal(status_of_child(count_of_parent, counters), 0);
+	assert_int_equal(culprit_counters_stop(counters), 0);
+	culprit_counters_close(counters);
+}
+
+static void *use_of_another(void *context)
+{
+	struct culprit_counters *counters = context;
+	struct culprit_value value = { .value = 0 };
+	bool refused = culprit_counters_start(counters) == -EPERM &&
+		       culprit_counters_stop(counters) == -EPERM;
+	culprit_counters_values(counters, &value, 1);
+	return refused && value.flags & CULPRIT_ABSENT && isnan(value.value) ? context : NULL;
+}
+
+static void another_thread_is_refused(void **state)
+{
+	(void)state;
+	struct culprit_counters *counters = opened("page-faults");
+	pthread_t thread;
+	void *refused;
+	assert_int_equal(pthread_create(&thread, NULL, use_of_another, counters), 0);
+	assert_int_equal(pthread_join(thread, &refused), 0);
+	assert_ptr_equal(refused, counters);
+	assert_true(faults_of_touching(counters, 200) >= 200);
+	culprit_counters_close(counters);
+}
+
+/* As daemons do it: without standard descriptors at first, and then they are made. */
+static int count_without_standard_descriptors(void *context)
+{
+	(void)context;
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		close(fd);
+	struct culprit_counters *counters;
+	if (culprit_counters_open("page-faults", NULL, &counters, NULL))
+		return 1;
+	culprit_counters_start(counters);
+	if (open("/dev/null", O_RDWR) != STDIN_FILENO)
+		return 2;
+	dup2(STDIN_FILENO, STDOUT_FILENO);
+	dup2(STDIN_FILENO, STDERR_FILENO);
+	touch_pages(300);
+	culprit_counters_stop(counters);
+	return faults_of(counters) >= 300 ? 0 : 3;
+}
+
+static void counters_are_no_standard_descriptors(void **state)
+{
+	(void)state;
+	culprit_counters_close(opened("page-faults")); /* skips where that is not allowed */
+	assert_int_equal(status_of_child(count_without_standard_descriptors, NULL), 0);
+}
+
+static void options_of_later_versions_are_refused(void **state)
+{
+	(void)state;
+	struct culprit_counters *counters;
+	struct culprit_regions *regions;
+	const struct culprit_options unknown[] = { { .flags = 1u << 20 },
+						   { .reserved = { [7] = 1 } } };
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(culprit_counters_open("page-faults", &unknown[i], &counters, NULL),
+				 -EINVAL);
+		assert_int_equal(culprit_regions_open(NULL, &unknown[i], &regions, NULL), -EINVAL);
+	}
+	assert_int_equal(culprit_counters_open(NULL, NULL, &counters, NULL), -EINVAL);
+}
+
 static int count_inherited(void *context)
 {
 	(void)context;
@@ -216,6 +305,10 @@ int main(void)
 	}
 	culprit_counters_close(counters);
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_child_gets_no_values_of_its_parent),
+		cmocka_unit_test(another_thread_is_refused),
+		cmocka_unit_test(counters_are_no_standard_descriptors),
+		cmocka_unit_test(options_of_later_versions_are_refused),
 		cmocka_unit_test(a_childs_events_are_not_counted),
 		cmocka_unit_test(a_childs_events_are_counted_when_asked_for),
 		cmocka_unit_test(a_child_closes_what_it_inherited_and_counts_by_its_own),

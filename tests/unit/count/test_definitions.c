@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -20,13 +22,19 @@ struct scene {
 	struct error err;
 };
 
-static int parse(struct scene *scene, const char *text, const struct event_namer *further)
+static int parse_on(struct scene *scene, const struct tree_file *machine, const char *text,
+		    const struct event_namer *further)
 {
 	*scene = (struct scene){ 0 };
-	tree_make(&scene->tree, counting_intel);
+	tree_make(&scene->tree, machine);
 	assert_int_equal(pmu_list_read(&scene->tree.root, &scene->pmus, NULL), 0);
 	return definitions_parse(text, strlen(text), "mine", &scene->pmus, further,
 				 &scene->definitions, &scene->err);
+}
+
+static int parse(struct scene *scene, const char *text, const struct event_namer *further)
+{
+	return parse_on(scene, counting_intel, text, further);
 }
 
 static void end(struct scene *scene)
@@ -154,9 +162,43 @@ static void further_names_are_asked_after_ones_own(void **state)
 	end(&scene);
 }
 
+/* One event is one on each type there. */
+static void two_events_are_two_on_several_core_types(void **state)
+{
+	(void)state;
+	struct scene scene;
+	assert_int_equal(parse_on(&scene, counting_hybrid, "both = cycles,instructions", NULL),
+			 -EINVAL);
+	assert_string_equal(scene.err.text, "definitions 'mine', line 1: 'cycles,instructions' is "
+					    "more than one event");
+	end(&scene);
+	assert_int_equal(parse_on(&scene, counting_hybrid, "busy = cycles:u", NULL), 0);
+	end(&scene);
+}
+
+static void more_names_than_any_cpu_has_are_refused(void **state)
+{
+	(void)state;
+	enum { NAMES = 4097, LINE = 16 };
+	struct scene scene;
+	char *text = calloc(NAMES, LINE), *end_of_text = text;
+	assert_non_null(text);
+	for (int i = 0; i < NAMES; i++)
+		end_of_text += sprintf(end_of_text, "e%d = r1\n", i);
+	assert_int_equal(parse(&scene, text, NULL), -EINVAL);
+	assert_string_equal(scene.err.text, "definitions 'mine', line 4097: more than 4096 names");
+	end(&scene);
+	text[strlen(text) - strlen("e4096 = r1\n")] = 0;
+	assert_int_equal(parse(&scene, text, NULL), 0);
+	end(&scene);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_events_are_two_on_several_core_types),
+		cmocka_unit_test(more_names_than_any_cpu_has_are_refused),
 		cmocka_unit_test(a_name_stands_for_its_event),
 		cmocka_unit_test(mistakes_name_file_and_line),
 		cmocka_unit_test(what_is_no_text_is_refused),

@@ -292,6 +292,41 @@ static void signal_handlers_may_mark_regions(void **state)
 	culprit_regions_close(regions);
 }
 
+/* Before, while and after the thread takes part: each region of the handler is counted or said to
+ * be missing. */
+static void signals_may_come_while_a_thread_joins_and_leaves(void **state)
+{
+	(void)state;
+	open_regions("task-clock");
+	handled = culprit_region_named(regions, "handled");
+	handlings = 0;
+	struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART }, before;
+	struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { 0 };
+	sigaction(SIGALRM, &action, &before);
+	setitimer(ITIMER_REAL, &often, NULL);
+	unsigned joined = 0;
+	for (; handlings < 500 || joined < 20; joined++) {
+		join();
+		mark(1);
+		culprit_regions_leave(regions);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	sigaction(SIGALRM, &before, NULL);
+	uint64_t marked = 0, missing = 0, in_handlers = 0;
+	for (size_t i = 0; i < culprit_regions_results(regions); i++)
+		if (row(i)->thread == 0 && strcmp(result.name, "work") == 0)
+			marked = result.time.count + result.omitted;
+		else if (result.thread == 0) {
+			in_handlers = result.time.count;
+			missing = result.not_joined + result.omitted;
+		}
+	assert_int_equal(marked, joined);
+	assert_int_equal(in_handlers + missing, handlings);
+	assert_true(missing > 0);
+	culprit_regions_close(regions);
+	handled = NULL;
+}
+
 /* A handler that comes while cells are being written: its region is omitted, and the one
  * that it interrupted is not disturbed. */
 static uint64_t interrupting_ticks(void)
@@ -428,6 +463,7 @@ int main(void)
 		cmocka_unit_test(others_read_while_threads_measure),
 		cmocka_unit_test(what_is_read_is_of_one_moment),
 		cmocka_unit_test(signal_handlers_may_mark_regions),
+		cmocka_unit_test(signals_may_come_while_a_thread_joins_and_leaves),
 		cmocka_unit_test(a_handler_that_interrupts_writing_is_omitted),
 		cmocka_unit_test(a_child_measures_nothing_before_it_joins),
 		cmocka_unit_test(a_child_takes_the_lock_from_its_parent),

@@ -2,12 +2,14 @@
 # boots: plain
 
 # Simulations, random graphs, sweeps of whole libraries, changes of every byte of a file:
-# they test arithmetic and parsing, which are the same here, and take minutes in emulation.
+# they test arithmetic and parsing, which are the same here, and take minutes in emulation, or read
+# figures of tests/data, which is not in this machine.
 long="test_weight test_interval test_difference test_compare test_profile_file test_epoch test_crash test_import_formats replay_profile_file
 	test_closing test_collect_edge_window test_flow_classes test_flow_loops test_flow_search
 	test_flow_likelihood test_frequency test_sparse_ldl test_cfg test_isa_effects test_isa_transfer
 	test_isa_effects_execute test_cfg_compiled
-	test_flow_posterior test_simulated_accuracy test_simulated_culprits test_simulated_machine"
+	test_flow_posterior test_simulated_accuracy test_simulated_culprits test_simulated_machine
+	test_simulated_runs test_run_summary test_topdown_counts test_count_slices test_count_region_interval"
 # These judge how long something takes: nothing runs beside them.
 alone="test_collect_edges_helpers test_import_perf_events test_recorder"
 # Of these the seeds alone.

@@ -5,14 +5,15 @@
 #include "base/error.h"
 #include "count/count_set_private.h"
 
-static int leader_fd(const struct count_set *set, const struct count_group *group, size_t *leader)
+/* The group's first event that is open on the first target; SIZE_MAX: none. */
+static size_t leader_of(const struct count_set *set, const struct count_group *group)
 {
 	for (size_t i = 0; i < group->size; i++) {
-		*leader = set->plan.members[group->first + i];
-		if (set->slots[*leader].fd >= 0)
-			return set->slots[*leader].fd;
+		size_t event = set->plan.members[group->first + i];
+		if (set->slots[event].fd >= 0)
+			return event;
 	}
-	return -1;
+	return SIZE_MAX;
 }
 
 int count_set_open_rings(struct count_set *set, struct error *err)
@@ -27,13 +28,12 @@ int count_set_open_rings(struct count_set *set, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory while opening counters");
 	for (size_t g = 0; g < set->plan.group_count; g++) {
 		const struct count_group *group = &set->plan.groups[g];
-		size_t leader;
-		int fd = leader_fd(set, group, &leader);
+		size_t leader = leader_of(set, group);
 		set->rings[g].fd = -1;
 		/* without a ring, for which there may be no memory, intervals are not known */
-		if (group->shared && fd >= 0)
-			slice_ring_open(&set->rings[g], set->kernel, fd, &set->attrs[leader],
-					&set->targets[0]);
+		if (group->shared && leader != SIZE_MAX)
+			slice_ring_open(&set->rings[g], set->kernel, set->slots[leader].fd,
+					&set->attrs[leader], &set->targets[0]);
 	}
 	return 0;
 }
@@ -62,8 +62,8 @@ void count_set_begin_slices(struct count_set *set)
 void count_set_take_slices(struct count_set *set, const uint64_t *enabled_ns)
 {
 	for (size_t g = 0; have_rings(set) && g < set->plan.group_count; g++) {
-		size_t leader;
-		if (leader_fd(set, &set->plan.groups[g], &leader) >= 0)
+		size_t leader = leader_of(set, &set->plan.groups[g]);
+		if (leader != SIZE_MAX)
 			slice_ring_take(&set->rings[g], enabled_ns[leader]);
 	}
 }

@@ -16,11 +16,9 @@ static const uint8_t *in_one_piece(const struct span parts[2], size_t at, size_t
 	const uint8_t *first = parts[0].data, *second = parts[1].data;
 	if (at >= parts[0].size)
 		return second + (at - parts[0].size);
-	size_t there = parts[0].size - at;
-	if (there >= size)
+	if (parts[0].size - at >= size)
 		return first + at;
-	memcpy(room, first + at, there);
-	memcpy(room + there, second, size - there);
+	perf_ring_copy(parts, at, room, size);
 	return room;
 }
 

@@ -96,19 +96,6 @@ static void add_mark(struct slice_ring *slices, const struct slice_mark *mark)
 	slices->last = *mark;
 }
 
-/* Copies `size` bytes at `at`, which may go on at the ring's start. */
-static void copy_out(const struct span parts[2], size_t at, void *to, size_t size)
-{
-	const uint8_t *first = parts[0].data, *second = parts[1].data;
-	size_t there = at < parts[0].size ? parts[0].size - at : 0;
-	if (there > size)
-		there = size;
-	if (there)
-		memcpy(to, first + at, there);
-	if (size > there)
-		memcpy((uint8_t *)to + there, second + (at + there - parts[0].size), size - there);
-}
-
 /* struct read_format of a group with both times, as it stands behind the header of a sample. */
 struct sample_reading {
 	uint64_t size, enabled_ns, running_ns;
@@ -122,7 +109,7 @@ static void read_sample(struct slice_ring *slices, const struct span parts[2], s
 	size_t times = offsetof(struct sample_reading, counts);
 	if (size < times || size > sizeof(reading))
 		return;
-	copy_out(parts, at, &reading, size);
+	perf_ring_copy(parts, at, &reading, size);
 	if (reading.size > (size - times) / sizeof(uint64_t) || reading.enabled_ns > until_ns)
 		return;
 	struct slice_mark mark = { .known = true,
@@ -140,7 +127,7 @@ void slice_ring_take(struct slice_ring *slices, uint64_t until_ns)
 	size_t written = parts[0].size + parts[1].size, at = 0;
 	while (written - at >= sizeof(struct perf_event_header)) {
 		struct perf_event_header header;
-		copy_out(parts, at, &header, sizeof(header));
+		perf_ring_copy(parts, at, &header, sizeof(header));
 		if (header.size < sizeof(header) || header.size > written - at)
 			break;
 		if (header.type == PERF_RECORD_SAMPLE)

@@ -1,6 +1,7 @@
 #include "machine/perf_ring.h"
 
 #include <errno.h>
+#include <string.h>
 #include <linux/perf_event.h>
 #include <unistd.h>
 
@@ -18,6 +19,18 @@ int perf_ring_written(const struct perf_ring *ring, struct span parts[2])
 	parts[0] = (struct span){ data + start, whole };
 	parts[1] = (struct span){ data, size - whole };
 	return 0;
+}
+
+void perf_ring_copy(const struct span parts[2], size_t at, void *to, size_t size)
+{
+	const uint8_t *first = parts[0].data, *second = parts[1].data;
+	size_t there = at < parts[0].size ? parts[0].size - at : 0;
+	if (there > size)
+		there = size;
+	if (there)
+		memcpy(to, first + at, there);
+	if (size > there)
+		memcpy((uint8_t *)to + there, second + (at + there - parts[0].size), size - there);
 }
 
 void perf_ring_take(const struct perf_ring *ring, size_t size_bytes)

@@ -22,5 +22,7 @@ struct perf_ring {
  * taken. 0; or -EOVERFLOW when the control page says what cannot be: something else has written it.
  */
 int perf_ring_written(const struct perf_ring *ring, struct span parts[2]);
+/* Copies `size` of these bytes from `at` on; at + size is at most what both parts have. */
+void perf_ring_copy(const struct span parts[2], size_t at, void *to, size_t size);
 /* Gives the first `size_bytes` of them back to the kernel. */
 void perf_ring_take(const struct perf_ring *ring, size_t size_bytes);

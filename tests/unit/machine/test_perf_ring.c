@@ -85,6 +85,28 @@ static void what_was_taken_is_given_back_and_no_more(void **state)
 	free(made.ring.control);
 }
 
+static void copies_go_on_at_the_start(void **state)
+{
+	(void)state;
+	struct made_ring made = make_ring(DATA_BYTES + 24, DATA_BYTES - 16);
+	struct span parts[2];
+	uint8_t copy[40];
+	assert_int_equal(perf_ring_written(&made.ring, parts), 0);
+	static const size_t cases[][2] = { { 0, 16 },  { 0, 40 }, { 10, 12 },
+					   { 16, 24 }, { 20, 4 }, { 3, 0 } };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t at = cases[i][0], size = cases[i][1];
+		memset(copy, 255, sizeof(copy));
+		perf_ring_copy(parts, at, copy, size);
+		for (size_t k = 0; k < sizeof(copy); k++)
+			assert_int_equal(
+				copy[k],
+				k < size ? made.data[(DATA_BYTES - 16 + at + k) % DATA_BYTES]
+					 : 255);
+	}
+	free(made.ring.control);
+}
+
 static void positions_beyond_the_ring_are_refused(void **state)
 {
 	(void)state;
@@ -104,6 +126,7 @@ int main(void)
 		cmocka_unit_test(what_goes_on_at_the_start_is_found_in_two_pieces),
 		cmocka_unit_test(a_full_ring_is_found_whole_and_an_empty_one_empty),
 		cmocka_unit_test(what_was_taken_is_given_back_and_no_more),
+		cmocka_unit_test(copies_go_on_at_the_start),
 		cmocka_unit_test(positions_beyond_the_ring_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cli/message.h"
 #include "count/kernel.h"
+#include "machine/core_time.h"
 
 static size_t event_count(const struct stat_counting *counting)
 {
@@ -33,13 +34,11 @@ static int allocate(struct stat_counting *counting)
 	counting->slices = calloc(rows * events + 1, sizeof(*counting->slices));
 	counting->values = calloc(rows * events + 1, sizeof(*counting->values));
 	counting->metric_values = calloc(rows * metrics + 1, sizeof(*counting->metric_values));
-	counting->running_ns = calloc(events + 1, sizeof(*counting->running_ns));
 	size_t types = counting->events->topdown.count;
 	counting->topdown = calloc(rows * types + 1, sizeof(*counting->topdown));
 	counting->rows = calloc(rows + 1, sizeof(*counting->rows));
 	if (!counting->sliced || !counting->slices || !counting->last || !counting->now ||
-	    !counting->values || !counting->metric_values || !counting->running_ns ||
-	    !counting->topdown || !counting->rows)
+	    !counting->values || !counting->metric_values || !counting->topdown || !counting->rows)
 		return out_of_memory();
 	for (size_t i = 0; i < rows; i++)
 		counting->rows[i] = (struct counts_row){
@@ -83,7 +82,6 @@ void stat_counting_close(struct stat_counting *counting)
 	free(counting->slices);
 	free(counting->values);
 	free(counting->metric_values);
-	free(counting->running_ns);
 	free(counting->topdown);
 	free(counting->rows);
 	*counting = (struct stat_counting){ 0 };
@@ -137,20 +135,28 @@ static void add_value(struct counts_value *sum, const struct counts_value *part)
 	sum->high += part->high;
 }
 
+/* Of one target. */
+struct two_readings {
+	const struct count_reading *last, *now;
+};
+
+static uint64_t ran_ns(const void *context, size_t event)
+{
+	const struct two_readings *readings = context;
+	return readings->now[event].running_ns - readings->last[event].running_ns;
+}
+
 /* How long the event was to count on the target since the last reading. */
 static uint64_t enabled_ns(const struct stat_counting *counting, size_t target, size_t event)
 {
-	const struct count_reading *now = counting->now + target * event_count(counting);
-	const struct count_reading *last = counting->last + target * event_count(counting);
-	uint64_t enabled = now[event].enabled_ns - last[event].enabled_ns;
-	uint64_t running = now[event].running_ns - last[event].running_ns;
+	size_t events = event_count(counting);
+	const struct two_readings readings = { counting->last + target * events,
+					       counting->now + target * events };
+	uint64_t enabled = readings.now[event].enabled_ns - readings.last[event].enabled_ns;
+	uint64_t running = ran_ns(&readings, event);
 	uint64_t idle = enabled > running ? enabled - running : 0;
-	if (!counting->events->shown[event].core_type)
-		return enabled;
-	for (size_t i = 0; i < event_count(counting); i++)
-		counting->running_ns[i] = now[i].running_ns - last[i].running_ns;
-	uint64_t elsewhere = counts_elsewhere_ns(counting->events->shown, counting->running_ns,
-						 event_count(counting), event);
+	uint64_t elsewhere = core_time_elsewhere_ns(counting->events->list.events, events, event,
+						    ran_ns, &readings);
 	return enabled - (elsewhere < idle ? elsewhere : idle);
 }
 

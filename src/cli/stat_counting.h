@@ -27,7 +27,6 @@ struct stat_counting {
 	struct slices *slices;		    /* [row][event] */
 	struct counts_value *values;	    /* [row][event] */
 	struct counts_value *metric_values; /* [row][metric] */
-	uint64_t *running_ns;		    /* [event], of one target at a time */
 	struct topdown *topdown;	    /* [row][core type] */
 	struct counts_row *rows;
 };

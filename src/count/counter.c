@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "count/count_set.h"
 #include "count/counter_private.h"
+#include "machine/core_time.h"
 
 /* Wall time between the moments that is longer than the time between them that the thread ran: it
  * was switched out. Below this it may be what the clocks differ by: some ns to read them, and some
@@ -110,20 +111,15 @@ int culprit_counters_stop(struct culprit_counters *counters)
 	return counters_take_end(counters, counters->end);
 }
 
-/* On machines with several core types: how long the same event ran on cores of other types. */
-static uint64_t elsewhere_ns(const struct culprit_counters *counters,
-			     const struct count_moment *begin, const struct count_moment *end,
-			     size_t index)
+/* The moments of one target. */
+struct measurement {
+	const struct count_moment *begin, *end;
+};
+
+static uint64_t ran_ns(const void *context, size_t event)
 {
-	const struct event *event = &counters->events.events[index];
-	uint64_t sum = 0;
-	for (size_t i = 0; event->core_type && i < counters->events.count; i++) {
-		const struct event *other = &counters->events.events[i];
-		if (i != index && other->core_type && strcmp(other->name, event->name) == 0 &&
-		    strcmp(other->core_type, event->core_type) != 0)
-			sum += end[i].running_ns - begin[i].running_ns;
-	}
-	return sum;
+	const struct measurement *measurement = context;
+	return measurement->end[event].running_ns - measurement->begin[event].running_ns;
 }
 
 void counters_difference(const struct culprit_counters *counters, const struct count_moment *begin,
@@ -133,7 +129,9 @@ void counters_difference(const struct culprit_counters *counters, const struct c
 	struct count_moment end = ends[index];
 	/* what the kernel opened all the same says nothing (counters_settle_opened()) */
 	end.known &= counters->counted[index].counted != NULL;
-	uint64_t elsewhere = elsewhere_ns(counters, begin, ends, index);
+	uint64_t elsewhere =
+		core_time_elsewhere_ns(counters->events.events, counters->events.count, index,
+				       ran_ns, &(struct measurement){ begin, ends });
 	uint64_t idle = end.enabled_ns - begin[index].enabled_ns -
 			(end.running_ns - begin[index].running_ns);
 	/* time on other cores is no time that was to be counted here */

@@ -122,25 +122,6 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-uint64_t counts_elsewhere_ns(const struct counts_event *events, const uint64_t *running_ns,
-			     size_t count, size_t event)
-{
-	const char *own = events[event].core_type;
-	uint64_t sum = 0;
-	for (size_t i = 0; own && i < count; i++) {
-		const char *other = events[i].core_type;
-		uint64_t longest = 0;
-		bool seen = !other || strcmp(other, own) == 0;
-		for (size_t k = 0; k < i && !seen; k++)
-			seen = same_text(events[k].core_type, other);
-		for (size_t k = i; k < count && !seen; k++)
-			if (same_text(events[k].core_type, other) && running_ns[k] > longest)
-				longest = running_ns[k];
-		sum += longest;
-	}
-	return sum;
-}
-
 double counts_running_percent(const struct counts_value *value)
 {
 	if (value->enabled_ns == 0 || value->running_ns >= value->enabled_ns)

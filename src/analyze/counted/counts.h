@@ -77,14 +77,6 @@ struct counts_value {
 struct counts_value counts_value_of(double scale, uint64_t count, uint64_t enabled_ns,
 				    uint64_t running_ns);
 struct counts_value counts_value_absent(enum counts_state state);
-/*
- * On machines with several core types: for how long at least what was watched ran on cores of other
- * types than event `event` counts on, by how long other events were on the PMU (running_ns[i] of
- * events[i]). For that time the kernel says that the event was to count and did not, but there was
- * nothing to count. 0 where there is one core type.
- */
-uint64_t counts_elsewhere_ns(const struct counts_event *events, const uint64_t *running_ns,
-			     size_t count, size_t event);
 /* The share of the time that it was on the PMU, in percent; 100 where it never was to count. */
 double counts_running_percent(const struct counts_value *value);
 

@@ -53,28 +53,6 @@ static void a_zero_that_was_counted_is_a_zero(void **state)
 	assert_true(value.value == 0);
 }
 
-static void time_on_cores_of_other_types_is_known_from_what_ran_there(void **state)
-{
-	(void)state;
-	static const struct counts_event mixed[] = {
-		{ "cycles", "", "cpu_core", COUNTS_CYCLES, 0, 1 },
-		{ "cycles", "", "cpu_atom", COUNTS_CYCLES, 0, 1 },
-		{ "other", "", "cpu_atom", COUNTS_OTHER, 0, 1 },
-		{ "cycles", "", "cpu_lowpower", COUNTS_CYCLES, 0, 1 },
-		{ "task-clock", "", NULL, COUNTS_CLOCK, 0, 1 },
-	};
-	static const uint64_t ran[] = { 70, 20, 25, 5, 100 };
-	/* events of a type that took turns ran a part of the time on it each: the longest says most
-	 */
-	assert_int_equal(counts_elsewhere_ns(mixed, ran, 5, 0), 30);
-	assert_int_equal(counts_elsewhere_ns(mixed, ran, 5, 1), 75);
-	assert_int_equal(counts_elsewhere_ns(mixed, ran, 5, 2), 75);
-	assert_int_equal(counts_elsewhere_ns(mixed, ran, 5, 3), 95);
-	/* what counts everywhere, and where there is one type */
-	assert_int_equal(counts_elsewhere_ns(mixed, ran, 5, 4), 0);
-	assert_int_equal(counts_elsewhere_ns(mixed + 1, ran + 1, 2, 0), 0);
-}
-
 static void a_scale_makes_units_of_counts(void **state)
 {
 	(void)state;
@@ -254,7 +232,6 @@ int main(void)
 		cmocka_unit_test(a_value_counted_a_part_of_the_time_is_scaled_without_an_interval),
 		cmocka_unit_test(what_never_ran_is_not_counted_and_no_zero),
 		cmocka_unit_test(a_zero_that_was_counted_is_a_zero),
-		cmocka_unit_test(time_on_cores_of_other_types_is_known_from_what_ran_there),
 		cmocka_unit_test(a_scale_makes_units_of_counts),
 		cmocka_unit_test(figures_are_those_of_perf_stat),
 		cmocka_unit_test(events_of_other_scopes_make_no_figure),

@@ -91,6 +91,29 @@ static void time_on_cores_of_another_type_is_no_multiplexing(void **state)
 	close_scene(&scene);
 }
 
+/* That it ran elsewhere is told by whatever counts there, not by an event of the same name alone.
+ */
+static void events_of_different_names_tell_where_it_ran(void **state)
+{
+	(void)state;
+	struct scene scene;
+	replayed_begin();
+	assert_int_equal(
+		open_scene(&scene, counting_hybrid, "cpu_core/event=1/,cpu_atom/event=2/", NULL),
+		0);
+	assert_int_equal(culprit_counters_start(scene.counters), 0);
+	struct replayed_event *core = replayed_find(4, 1), *atom = replayed_find(10, 2);
+	assert_true(core && atom);
+	core->count = 4000, core->enabled_ns = 1000, core->running_ns = 700;
+	atom->count = 300, atom->enabled_ns = 1000, atom->running_ns = 300;
+	assert_int_equal(culprit_counters_stop(scene.counters), 0);
+	assert_int_equal(culprit_counters_values(scene.counters, scene.values, 2), 0);
+	assert_true(scene.values[0].value == 4000 && scene.values[1].value == 300);
+	assert_int_equal(scene.values[0].flags, CULPRIT_MIGRATED);
+	assert_int_equal(scene.values[1].flags, CULPRIT_MIGRATED);
+	close_scene(&scene);
+}
+
 static void a_third_of_the_time_off_the_pmu_is_multiplexing_on_such_machines_too(void **state)
 {
 	(void)state;
@@ -352,6 +375,7 @@ int main(void)
 		cmocka_unit_test(
 			counters_that_are_read_another_way_than_the_cost_was_have_no_interval),
 		cmocka_unit_test(time_on_cores_of_another_type_is_no_multiplexing),
+		cmocka_unit_test(events_of_different_names_tell_where_it_ran),
 		cmocka_unit_test(
 			a_third_of_the_time_off_the_pmu_is_multiplexing_on_such_machines_too),
 		cmocka_unit_test(what_clocks_differ_by_is_no_interruption),

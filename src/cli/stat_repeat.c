@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/counted/repeated.h"
 #include "analyze/runs/run_order.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
@@ -17,40 +16,10 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/stat_idle.h"
-#include "cli/stat_limit.h"
-#include "render/repeated_json.h"
-#include "render/repeated_text.h"
+#include "cli/stat_repeat_private.h"
 
 /* What a shell would not take as it is: such a command is given to one. */
 #define SHELL_CHARACTERS "|&;<>()$`\\\"'*?[]{}#~=%!\n"
-
-struct repeated_command {
-	char *words; /* what argv points into */
-	char **argv; /* NULL-terminated */
-	struct stat_targets targets;
-	uint64_t failures; /* runs that ended with a status other than 0 */
-	int status;	   /* of the first of these */
-	bool others;	   /* ended with another one */
-	double voluntary_switches, involuntary_switches; /* of all runs; NAN: not known */
-};
-
-struct repeating {
-	struct stat_task *task;
-	struct repeated_command *commands;
-	const char **subjects;
-	struct repeated repeated;
-	size_t planned;			   /* rounds */
-	double *values;			   /* [measure][round][command] */
-	uint64_t *enabled_ns, *running_ns; /* of all runs, [command][event] */
-	double idle_share;		   /* of the CPUs, while all was run; NAN: not known */
-	bool interrupted;
-};
-
-static int out_of_memory(void)
-{
-	message_error("out of memory for repeated runs");
-	return 1;
-}
 
 static void release(struct repeating *repeating)
 {
@@ -82,7 +51,7 @@ static int split(const char *text, struct repeated_command *command)
 	command->words = strdup(text);
 	command->argv = calloc(most, sizeof(*command->argv));
 	if (!command->words || !command->argv)
-		return out_of_memory();
+		return stat_repeat_out_of_memory();
 	if (shell) {
 		static char sh[] = "/bin/sh", option[] = "-c";
 		command->argv[0] = sh;
@@ -107,7 +76,7 @@ static int make_commands(struct repeating *repeating)
 	repeating->commands = calloc(count, sizeof(*repeating->commands));
 	repeating->subjects = calloc(count, sizeof(*repeating->subjects));
 	if (!repeating->commands || !repeating->subjects)
-		return out_of_memory();
+		return stat_repeat_out_of_memory();
 	repeating->repeated.commands = count;
 	repeating->repeated.subjects = repeating->subjects;
 	int status = 0;
@@ -121,13 +90,6 @@ static int make_commands(struct repeating *repeating)
 	if (!options->commands.count)
 		repeating->subjects[0] = repeating->task->targets->subject;
 	return status;
-}
-
-/* Whom a command's runs are counted on. */
-static const struct stat_targets *targets_of(const struct repeating *repeating, size_t c)
-{
-	return repeating->commands[c].argv ? &repeating->commands[c].targets
-					   : repeating->task->targets;
 }
 
 /* --- measures --- */
@@ -166,14 +128,14 @@ static int make_measures(struct repeating *repeating)
 	repeated->measures = calloc(measures, sizeof(*repeated->measures));
 	if (__builtin_mul_overflow(measures * repeated->commands, repeating->planned, &values) ||
 	    !repeated->measures)
-		return out_of_memory();
+		return stat_repeat_out_of_memory();
 	repeated->measure_count = measures;
 	repeating->values = calloc(values, sizeof(*repeating->values));
 	size_t times = events * repeated->commands + 1;
 	repeating->enabled_ns = calloc(times, sizeof(*repeating->enabled_ns));
 	repeating->running_ns = calloc(times, sizeof(*repeating->running_ns));
 	if (!repeating->values || !repeating->enabled_ns || !repeating->running_ns)
-		return out_of_memory();
+		return stat_repeat_out_of_memory();
 	for (size_t m = 0; m < measures; m++) {
 		struct repeated_measure *measure = &repeated->measures[m];
 		*measure = measure_of(task, m);
@@ -181,7 +143,7 @@ static int make_measures(struct repeating *repeating)
 		measure->summaries = calloc(repeated->commands, sizeof(struct run_summary));
 		measure->comparisons = calloc(repeated->commands, sizeof(struct run_comparison));
 		if (!measure->name || !measure->summaries || !measure->comparisons)
-			return out_of_memory();
+			return stat_repeat_out_of_memory();
 	}
 	repeated->main = task->options->events.count	? REPEATED_TIMES
 			 : task->options->metrics.count ? REPEATED_TIMES + events
@@ -268,9 +230,9 @@ static int run_all(struct repeating *repeating)
 	struct random_state random = random_seed(repeated->seed);
 	CLEANUP(free_pointer) size_t *order = calloc(repeated->commands, sizeof(*order));
 	if (!order)
-		return out_of_memory();
+		return stat_repeat_out_of_memory();
 	CLEANUP(stat_idle_release) struct stat_idle idle = { 0 };
-	stat_idle_begin(&idle, &targets_of(repeating, 0)->allowed);
+	stat_idle_begin(&idle, &stat_repeat_targets(repeating, 0)->allowed);
 	uint64_t began_ns = clock_monotonic_ns();
 	int status = 0;
 	for (ssize_t round = -(ssize_t)repeated->warmup;
@@ -303,153 +265,6 @@ static void tell_failures(const struct repeating *repeating)
 	}
 }
 
-/* --- printing --- */
-
-/* The mean of a command's runs; NAN without one. */
-static double mean_of(const struct repeated_measure *measure, size_t c)
-{
-	const struct estimate *mean = &measure->summaries[c].mean;
-	return mean->kind == ESTIMATE_ABSENT ? NAN : mean->value;
-}
-
-static void set_mean(struct counts_value *value, const struct repeated_measure *measure, size_t c)
-{
-	const struct estimate *mean = &measure->summaries[c].mean;
-	if (mean->kind == ESTIMATE_ABSENT)
-		return;
-	value->state = COUNTS_KNOWN;
-	value->value = mean->value;
-	value->low = mean->kind == ESTIMATE_INTERVAL ? mean->low : NAN;
-	value->high = mean->kind == ESTIMATE_INTERVAL ? mean->high : NAN;
-}
-
-/* Means of one command as one run, for perf's figures beside events and for what limits it. */
-struct means {
-	struct counts_value *values, *metrics;
-	struct counts_row row;
-	struct counts counts;
-	struct limiting_factor factor;
-};
-
-static void release_means(struct means *means)
-{
-	free(means->values);
-	free(means->metrics);
-}
-
-/* 0 or the exit status. */
-static int fill_values(const struct repeating *repeating, size_t c, struct means *means)
-{
-	const struct stat_task *task = repeating->task;
-	const struct repeated *repeated = &repeating->repeated;
-	const struct repeated_measure *measures = repeated->measures + REPEATED_TIMES;
-	size_t events = task->events->shown_count;
-	means->values = calloc(events + 1, sizeof(*means->values));
-	means->metrics = calloc(task->metrics->count + 1, sizeof(*means->metrics));
-	if (!means->values || !means->metrics)
-		return out_of_memory();
-	for (size_t i = 0; i < events; i++) {
-		uint64_t enabled_ns = repeating->enabled_ns[c * events + i];
-		struct counts_value *value = &means->values[i];
-		*value =
-			counts_value_absent(enabled_ns ? COUNTS_NOT_COUNTED : COUNTS_NOT_SUPPORTED);
-		value->enabled_ns = enabled_ns / repeated->rounds;
-		value->running_ns = repeating->running_ns[c * events + i] / repeated->rounds;
-		set_mean(value, &measures[i], c);
-	}
-	/* whether it can be counted */
-	stat_metrics_compute(task->metrics, means->values, means->metrics);
-	for (size_t i = 0; i < task->metrics->count; i++) {
-		struct counts_value *value = &means->metrics[i];
-		*value = counts_value_absent(value->state == COUNTS_NOT_SUPPORTED
-						     ? COUNTS_NOT_SUPPORTED
-						     : COUNTS_NOT_COUNTED);
-		set_mean(value, &measures[events + i], c);
-	}
-	return 0;
-}
-
-static int make_means(const struct repeating *repeating, size_t c, struct means *means)
-{
-	const struct stat_task *task = repeating->task;
-	const struct repeated *repeated = &repeating->repeated;
-	const struct repeated_command *command = &repeating->commands[c];
-	int status = fill_values(repeating, c, means);
-	if (status)
-		return status;
-	means->row = (struct counts_row){ .values = means->values, .metrics = means->metrics };
-	means->counts =
-		(struct counts){ .subject = repeating->subjects[c],
-				 .events = task->events->shown,
-				 .event_count = task->events->shown_count,
-				 .metrics = task->metrics->list,
-				 .metric_count = task->metrics->count,
-				 .rows = &means->row,
-				 .row_count = 1,
-				 .elapsed_s = mean_of(&repeated->measures[REPEATED_ELAPSED], c),
-				 .user_s = mean_of(&repeated->measures[REPEATED_USER], c),
-				 .system_s = mean_of(&repeated->measures[REPEATED_SYSTEM], c) };
-	double rounds = (double)repeated->rounds;
-	const struct stat_times times = { means->counts.elapsed_s,
-					  means->counts.user_s,
-					  means->counts.system_s,
-					  command->voluntary_switches / rounds,
-					  command->involuntary_switches / rounds,
-					  repeating->idle_share };
-	means->factor = stat_limit_of(&means->counts, &times, targets_of(repeating, c)->cpus);
-	return 0;
-}
-
-static int print_single(struct repeating *repeating, struct buffer *page)
-{
-	const struct stat_task *task = repeating->task;
-	const struct repeated *repeated = &repeating->repeated;
-	CLEANUP(release_means) struct means means = { 0 };
-	int status = make_means(repeating, 0, &means);
-	if (status)
-		return status;
-	if (task->options->format == STAT_SEPARATED)
-		repeated_separated_print(repeated, &means.counts, task->options->separator, page);
-	else
-		repeated_text_print(repeated, &means.counts,
-				    task->targets->system_wide ? NULL : &means.factor, page);
-	return 0;
-}
-
-static int print_commands(struct repeating *repeating, struct buffer *page)
-{
-	const struct repeated *repeated = &repeating->repeated;
-	CLEANUP(free_pointer)
-	struct limiting_factor *factors = calloc(repeated->commands, sizeof(*factors));
-	if (!factors)
-		return out_of_memory();
-	for (size_t c = 0; c < repeated->commands; c++) {
-		CLEANUP(release_means) struct means means = { 0 };
-		int status = make_means(repeating, c, &means);
-		if (status)
-			return status;
-		factors[c] = means.factor;
-	}
-	repeated_text_print_commands(repeated, factors, page);
-	return 0;
-}
-
-static int print(struct repeating *repeating, struct stat_output *output)
-{
-	CLEANUP(buffer_release) struct buffer page = { 0 };
-	const struct repeated *repeated = &repeating->repeated;
-	int status = 0;
-	if (output->options->format == STAT_JSON)
-		repeated_json_print(repeated, &page);
-	else if (!output->options->commands.count)
-		status = print_single(repeating, &page);
-	else if (output->options->format == STAT_SEPARATED)
-		repeated_separated_print_commands(repeated, output->options->separator, &page);
-	else
-		status = print_commands(repeating, &page);
-	return status ? status : stat_output_write(output, &page);
-}
-
 static int finish(struct repeating *repeating, struct stat_output *output)
 {
 	struct error err = { 0 };
@@ -463,7 +278,7 @@ static int finish(struct repeating *repeating, struct stat_output *output)
 	tell_failures(repeating);
 	if (repeated_summarise(&repeating->repeated, &err) < 0)
 		return message_failure(&err);
-	int status = print(repeating, output);
+	int status = stat_repeat_print(repeating, output);
 	return status ? status : stat_output_finish(output);
 }
 

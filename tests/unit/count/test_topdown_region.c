@@ -104,6 +104,17 @@ static void set_registers(uint64_t slots, const uint8_t fields[8])
 		replayed.counters[METRICS_COUNTER] |= (uint64_t)fields[i] << (8 * i);
 }
 
+/* A measurement from the one state of the registers to the other. */
+static void measure(struct scene *scene, uint64_t first_slots, const uint8_t first[8],
+		    uint64_t last_slots, const uint8_t last[8])
+{
+	set_registers(first_slots, first);
+	assert_int_equal(culprit_topdown_start(scene->topdown), 0);
+	set_registers(last_slots, last);
+	assert_int_equal(culprit_topdown_stop(scene->topdown), 0);
+	assert_int_equal(culprit_topdown_result(scene->topdown, 0, &scene->result), 0);
+}
+
 static void assert_figure(const struct scene *scene, enum culprit_topdown_category category,
 			  double value)
 {
@@ -125,12 +136,9 @@ static void registers_are_scaled_by_slots_and_read_without_a_call(void **state)
 	replayed.has_rdpmc = true;
 	assert_int_equal(open_scene(&scene, sapphire_rapids, 2, NULL), 0);
 	/* 255 is all: 102 of 255 is 40 %, of 1000 slots 400; then 51 of 255 of 11000, 2200 */
-	set_registers(1000, (uint8_t[]){ 102, 51, 51, 51, 51, 0, 51, 51 });
 	size_t reads = replayed.reads;
-	assert_int_equal(culprit_topdown_start(scene.topdown), 0);
-	set_registers(101000, (uint8_t[]){ 51, 51, 51, 102, 51, 51, 0, 51 });
-	assert_int_equal(culprit_topdown_stop(scene.topdown), 0);
-	assert_int_equal(culprit_topdown_result(scene.topdown, 0, &scene.result), 0);
+	measure(&scene, 1000, (uint8_t[]){ 102, 51, 51, 51, 51, 0, 51, 51 }, 101000,
+		(uint8_t[]){ 51, 51, 51, 102, 51, 51, 0, 51 });
 	assert_int_equal(replayed.reads, reads);
 	assert_true(scene.result.user_space);
 	assert_string_equal(scene.result.method, "golden-cove");
@@ -154,10 +162,7 @@ static void a_reset_comes_before_precision_is_lost(void **state)
 	replayed_begin();
 	replayed.has_rdpmc = true;
 	assert_int_equal(open_scene(&scene, sapphire_rapids, 1, NULL), 0);
-	set_registers(0, even);
-	culprit_topdown_start(scene.topdown);
-	set_registers(100000, even);
-	culprit_topdown_stop(scene.topdown);
+	measure(&scene, 0, even, 100000, even);
 	/* sections of 100,000 slots are told to a point while at most 205,000 came before */
 	size_t controls = replayed.controls;
 	culprit_topdown_start(scene.topdown);
@@ -216,11 +221,7 @@ static void a_register_that_went_back_gives_no_figures(void **state)
 	replayed_begin();
 	replayed.has_rdpmc = true;
 	assert_int_equal(open_scene(&scene, sapphire_rapids, 1, NULL), 0);
-	set_registers(9000, even);
-	culprit_topdown_start(scene.topdown);
-	set_registers(500, even);
-	culprit_topdown_stop(scene.topdown);
-	assert_int_equal(culprit_topdown_result(scene.topdown, 0, &scene.result), 0);
+	measure(&scene, 9000, even, 500, even);
 	assert_true(scene.result.flags & CULPRIT_ABSENT);
 	assert_non_null(scene.result.figures[CULPRIT_RETIRING].why);
 	close_scene(&scene);

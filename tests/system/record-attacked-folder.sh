@@ -35,6 +35,14 @@ for mode in read cut; do
 	expect_equal "owner and mode" "$(stat -c '%u %a' box/x.prof)" "0 600"
 	rm -rf box
 done
-# Where he may rename and remove he may keep us from recording, and we say so.
+# Where he may rename and remove he may keep us from recording, and we say so; or he takes away what
+# was recorded, which is whole then and still not his.
 attacked read 777
-[ -e box/x.prof ] || expect_match "the message ($status)" "$(cat said)" "^culprit: cannot write 'box/x.prof"
+if [ "$status" != 0 ]; then
+	expect_match "the message ($status)" "$(cat said)" "^culprit: cannot write 'box/x.prof"
+elif [ ! -e box/x.prof ]; then
+	taken=$(find box -name 'stolen.*' -type f -user 0 -perm 600 -size +0 | while read -r file; do
+		if culprit check "$file" >check 2>&1; then echo "$file"; fi
+	done)
+	[ "$taken" ] || fail "the recording ended well, and is nowhere: $(ls -l box)"
+fi

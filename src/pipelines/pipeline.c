@@ -21,6 +21,7 @@ static const struct {
 	{ "neoverse-n1", table_neoverse_n1 },
 	{ "neoverse-v2", table_neoverse_v2 },
 	{ "skylake", table_skylake },
+	{ "sunny-cove", table_sunny_cove },
 	{ "zen3", table_zen3 },
 	{ "zen4", table_zen4 },
 	{ "zen5", table_zen5 },

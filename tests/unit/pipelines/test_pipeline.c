@@ -137,6 +137,12 @@ static void processors_find_their_tables(void **state)
 	       "in");
 	expect("GenuineIntel", "06-8f-08", "golden-cove", PIPELINE_FITS, "");
 	expect("GenuineIntel", "6-8f-8", "golden-cove", PIPELINE_FITS, "");
+	expect("GenuineIntel", "06-6a-06", "sunny-cove", PIPELINE_FITS, "");
+	expect("GenuineIntel", "06-8c-01", "sunny-cove", PIPELINE_FITS, "");
+	/* Cannon Lake */
+	expect("GenuineIntel", "06-66-03", "generic-out-of-order", PIPELINE_GUESSED,
+	       "no machine table describes the processor (06-66-03); 'generic-out-of-order' stands "
+	       "in");
 	expect("Arm", "MIDR 0x410fd034", "cortex-a53", PIPELINE_FITS, "");
 	expect("Arm", "MIDR 0x412fd050", "cortex-a55", PIPELINE_FITS, "");
 	expect("Arm", "MIDR 0x410fd4f0", "neoverse-v2", PIPELINE_FITS, "");

@@ -65,8 +65,9 @@ CULPRIT_API const char *culprit_topdown_name(unsigned category);
 
 /*
  * `levels` is 1, or 2 for both. options as for culprit_counters_open(), without definitions and
- * names. 0 and *topdown; -EINVAL; -ENOENT when there is no method for this CPU, -EACCES, -ESRCH,
- * -EMFILE, -ENOMEM.
+ * names; CULPRIT_STRICT: each event of the method is counted, the kernel's side too. 0 and *topdown;
+ * -EINVAL; -ENOENT when there is no method for this CPU, -EBUSY when the method's events do not all
+ * fit (CULPRIT_NEVER_MULTIPLEX), -EACCES, -ESRCH, -EMFILE, -ENOMEM.
  */
 CULPRIT_API int culprit_topdown_open(unsigned levels, const struct culprit_options *options,
 				     struct culprit_topdown **topdown, struct culprit_error *error);

@@ -116,27 +116,86 @@ static uint32_t judge_registers(const struct topdown_cores *cores, unsigned leve
 	return pair == TOPDOWN_PAIR_GOOD ? flags : flags | CULPRIT_ABSENT;
 }
 
-static uint32_t judge_counts(const struct topdown_cores *cores, struct topdown *figures)
+/* Readings of the cores' times are this far apart, at most, and no event is off the PMU for less. */
+#define READ_APART_NS 20000
+
+static uint64_t ran_ns(const struct topdown_cores *cores, size_t event)
+{
+	return cores->end[event].running_ns - cores->begin[event].running_ns;
+}
+
+static bool is_known(const struct topdown_cores *cores, size_t event)
+{
+	return cores->begin[event].known && cores->end[event].known;
+}
+
+/* For how long it was to count, and was not on the PMU. */
+static uint64_t idle_ns(const struct topdown_cores *cores, size_t event)
+{
+	uint64_t enabled_ns = cores->end[event].enabled_ns - cores->begin[event].enabled_ns;
+	uint64_t running_ns = ran_ns(cores, event);
+	return enabled_ns > running_ns ? enabled_ns - running_ns : 0;
+}
+
+/*
+ * For how long there was nothing to count, since the thread was on cores of other types: as long as
+ * their events were on the PMU. Where that is not known of each type, as long as none of these
+ * cores' events was.
+ */
+static uint64_t elsewhere_ns(const struct culprit_topdown *topdown,
+			     const struct topdown_cores *cores)
+{
+	if (!cores->core_type[0])
+		return 0;
+	uint64_t sum = 0, least = UINT64_MAX;
+	for (size_t i = 0; i < cores->events.count; i++)
+		if (is_known(cores, i) && idle_ns(cores, i) < least)
+			least = idle_ns(cores, i);
+	for (size_t k = 0; k < topdown->count; k++) {
+		const struct topdown_cores *other = &topdown->cores[k];
+		uint64_t longest = 0;
+		for (size_t i = 0; other != cores && i < other->events.count; i++)
+			if (is_known(other, i) && ran_ns(other, i) > longest)
+				longest = ran_ns(other, i);
+		sum += longest;
+	}
+	return topdown->counts_all_types ? sum : least;
+}
+
+/* The event's count in the measurement; adds what is to be said of it to the flags. */
+static struct topdown_count count_of(const struct topdown_cores *cores, size_t event,
+				     uint64_t elsewhere, uint32_t *flags)
+{
+	const struct count_moment *begin = &cores->begin[event], *end = &cores->end[event];
+	struct topdown_count count = {
+		.known = is_known(cores, event),
+		.value = end->count - begin->count,
+		.running_ns = ran_ns(cores, event),
+	};
+	uint64_t idle = idle_ns(cores, event);
+	uint64_t missed = idle > elsewhere ? idle - elsewhere : 0;
+	if (elsewhere && missed <= READ_APART_NS)
+		missed = 0;
+	count.enabled_ns = count.running_ns + missed;
+	if (count.known && missed)
+		*flags |= CULPRIT_MULTIPLEXED | CULPRIT_NO_INTERVAL;
+	if (count.known && elsewhere && idle)
+		*flags |= CULPRIT_MIGRATED;
+	if (begin->sequence && end->sequence && begin->sequence != end->sequence)
+		*flags |= CULPRIT_INTERRUPTED;
+	return count;
+}
+
+static uint32_t judge_counts(const struct culprit_topdown *topdown,
+			     const struct topdown_cores *cores, struct topdown *figures)
 {
 	struct topdown_count counts[TOPDOWN_EVENTS];
+	uint64_t elsewhere = elsewhere_ns(topdown, cores);
 	uint32_t flags = 0;
 	for (size_t i = 0; i < cores->method.event_count; i++) {
 		size_t at = cores->where.event_of[i];
-		counts[i] = (struct topdown_count){ .known = false };
-		if (at == SIZE_MAX)
-			continue;
-		const struct count_moment *begin = &cores->begin[at], *end = &cores->end[at];
-		counts[i] = (struct topdown_count){
-			.known = begin->known && end->known,
-			.value = end->count - begin->count,
-			.enabled_ns = end->enabled_ns - begin->enabled_ns,
-			.running_ns = end->running_ns - begin->running_ns,
-		};
-		if (counts[i].known && counts[i].running_ns < counts[i].enabled_ns)
-			flags |= cores->core_type[0] ? CULPRIT_MIGRATED
-						     : CULPRIT_MULTIPLEXED | CULPRIT_NO_INTERVAL;
-		if (begin->sequence && end->sequence && begin->sequence != end->sequence)
-			flags |= CULPRIT_INTERRUPTED;
+		counts[i] = at == SIZE_MAX ? (struct topdown_count){ .known = false }
+					   : count_of(cores, at, elsewhere, &flags);
 	}
 	topdown_of_counts(&cores->method, counts, figures);
 	bool known = false;
@@ -186,7 +245,7 @@ int culprit_topdown_result(const struct culprit_topdown *topdown, size_t index,
 	const struct topdown_cores *cores = &topdown->cores[index];
 	struct topdown figures = { .method = cores->method.name };
 	uint32_t flags = cores->by_registers ? judge_registers(cores, topdown->levels, &figures)
-					     : judge_counts(cores, &figures);
+					     : judge_counts(topdown, cores, &figures);
 	if (lacks_kernel(cores))
 		flags |= CULPRIT_SUBSTITUTE;
 	*result = (struct culprit_topdown_result){

@@ -22,6 +22,7 @@ static int open_cores(struct culprit_topdown *topdown, struct topdown_cores *cor
 		.inherit = target_inherit(options),
 		.user_only = options->flags & CULPRIT_USER_ONLY,
 		.pinned = options->flags & CULPRIT_PINNED,
+		.never_multiplex = options->flags & CULPRIT_NEVER_MULTIPLEX,
 	};
 	int status = topdown_events_add(&cores->method, pmu, topdown->levels, &topdown->pmus,
 					&cores->events, &cores->where, err);
@@ -39,14 +40,36 @@ static int open_cores(struct culprit_topdown *topdown, struct topdown_cores *cor
 	return 0;
 }
 
+/* An event that is not counted, or without the kernel's side, for those who want all of it. */
+static int check_strictly(const struct topdown_cores *cores, const struct count_reading *readings,
+			  struct error *err)
+{
+	for (size_t i = 0; i < cores->events.count; i++) {
+		enum count_state state = readings[i].state;
+		int code = readings[i].code ? readings[i].code : -ENOENT;
+		if (state == COUNT_OPEN && count_set_is_user_only(cores->set, i))
+			return error_set(err, -EACCES,
+					 "cannot count '%s' for method '%s': the kernel's side may "
+					 "not be counted",
+					 cores->events.events[i].name, cores->method.name);
+		if (state != COUNT_OPEN && state != COUNT_ELSEWHERE)
+			return error_set(err, code, "cannot count '%s' for method '%s': %s",
+					 cores->events.events[i].name, cores->method.name,
+					 strerror(-code));
+	}
+	return 0;
+}
+
 /* At least one event has to open, or nothing is known; but for cores that are not the target's. */
-static int check_counted(struct culprit_topdown *topdown, struct topdown_cores *cores,
+static int check_counted(struct culprit_topdown *topdown, struct topdown_cores *cores, bool strict,
 			 struct error *err)
 {
 	int code = -ENOENT;
 	int status = count_set_read_all(cores->set, topdown->readings, topdown->scratch);
 	if (status)
 		return error_set(err, status, "cannot read counters: %s", strerror(-status));
+	if (strict && (status = check_strictly(cores, topdown->readings, err)))
+		return status;
 	for (size_t i = 0; i < cores->events.count; i++) {
 		if (topdown->readings[i].state == COUNT_OPEN ||
 		    topdown->readings[i].state == COUNT_ELSEWHERE)
@@ -84,7 +107,8 @@ static int set_up_cores(struct culprit_topdown *topdown, const struct cpu_info *
 		snprintf(cores->core_type, sizeof(cores->core_type), "%s", cpu->types[type].name);
 	topdown->count++; /* to be closed, whatever follows */
 	status = open_cores(topdown, cores, pmu->name, targets, options, kernel, err);
-	return status ? status : check_counted(topdown, cores, err);
+	return status ? status
+		      : check_counted(topdown, cores, options->flags & CULPRIT_STRICT, err);
 }
 
 static int set_up(struct culprit_topdown *topdown, const struct culprit_options *options,
@@ -116,6 +140,9 @@ static int set_up(struct culprit_topdown *topdown, const struct culprit_options 
 		if (status && !missing.code)
 			missing = *err;
 	}
+	topdown->counts_all_types = topdown->count == cpu->type_count;
+	for (size_t i = 0; i < topdown->count; i++)
+		topdown->counts_all_types &= !topdown->cores[i].by_registers;
 	if (topdown->count)
 		return 0;
 	if (!missing.code)

@@ -43,6 +43,7 @@ struct topdown_cores {
 struct culprit_topdown {
 	unsigned levels;
 	bool own_thread, started, stopped;
+	bool counts_all_types; /* each core type of the machine has events that tell when they ran */
 	pthread_t thread; /* that opened it */
 	struct pmu_list pmus;
 	struct topdown_cores *cores;

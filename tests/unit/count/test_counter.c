@@ -64,6 +64,9 @@ static void counters_that_are_read_another_way_than_the_cost_was_have_no_interva
 	close_scene(&scene);
 }
 
+/* Longer than a test takes: wall time that is longer would be an interruption. */
+static const uint64_t minute_ns = UINT64_C(60000000000);
+
 static void time_on_cores_of_another_type_is_no_multiplexing(void **state)
 {
 	(void)state;
@@ -76,8 +79,6 @@ static void time_on_cores_of_another_type_is_no_multiplexing(void **state)
 		 narrow = (uint64_t)10 << PERF_PMU_TYPE_SHIFT;
 	struct replayed_event *core = hardware(wide), *atom = hardware(narrow);
 	assert_true(core && atom);
-	/* longer than this test takes: wall time that is longer would be an interruption */
-	const uint64_t minute_ns = UINT64_C(60000000000);
 	core->count = 4000, core->enabled_ns = minute_ns, core->running_ns = minute_ns / 10 * 7;
 	atom->count = 300, atom->enabled_ns = minute_ns, atom->running_ns = minute_ns / 10 * 3;
 	assert_int_equal(culprit_counters_stop(scene.counters), 0);
@@ -104,8 +105,8 @@ static void events_of_different_names_tell_where_it_ran(void **state)
 	assert_int_equal(culprit_counters_start(scene.counters), 0);
 	struct replayed_event *core = replayed_find(4, 1), *atom = replayed_find(10, 2);
 	assert_true(core && atom);
-	core->count = 4000, core->enabled_ns = 1000, core->running_ns = 700;
-	atom->count = 300, atom->enabled_ns = 1000, atom->running_ns = 300;
+	core->count = 4000, core->enabled_ns = minute_ns, core->running_ns = minute_ns / 10 * 7;
+	atom->count = 300, atom->enabled_ns = minute_ns, atom->running_ns = minute_ns / 10 * 3;
 	assert_int_equal(culprit_counters_stop(scene.counters), 0);
 	assert_int_equal(culprit_counters_values(scene.counters, scene.values, 2), 0);
 	assert_true(scene.values[0].value == 4000 && scene.values[1].value == 300);

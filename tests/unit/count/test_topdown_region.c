@@ -311,28 +311,30 @@ static void formulas_of_counts_serve_zen4(void **state)
 	close_scene(&scene);
 }
 
+/* Of its two core types the first alone has the slots counter. */
+static const struct tree_file hybrid[] = {
+	{ "proc/cpuinfo", CPUINFO_INTEL("0") CPUINFO_INTEL("1") },
+	{ TREE_CPU "online", "0-1" },
+	{ TREE_CPU "smt/active", "0" },
+	{ TREE_PMU "cpu_core/type", "4" },
+	{ TREE_PMU "cpu_core/cpus", "0" },
+	{ TREE_PMU "cpu_core/format/event", "config:0-7" },
+	{ TREE_PMU "cpu_core/format/umask", "config:8-15" },
+	TOPDOWN_EVENTS_OF("cpu_core"),
+	{ TREE_PMU "cpu_atom/type", "10" },
+	{ TREE_PMU "cpu_atom/cpus", "1" },
+	{ TREE_PMU "cpu_atom/format/event", "config:0-7" },
+	{ TREE_PMU "cpu_atom/format/umask", "config:8-15" },
+	{ TREE_PMU "software/type", "1" },
+	{ NULL, NULL },
+};
+
 static void each_core_type_has_a_result(void **state)
 {
 	(void)state;
 	struct scene scene;
-	static const struct tree_file machine[] = {
-		{ "proc/cpuinfo", CPUINFO_INTEL("0") CPUINFO_INTEL("1") },
-		{ TREE_CPU "online", "0-1" },
-		{ TREE_CPU "smt/active", "0" },
-		{ TREE_PMU "cpu_core/type", "4" },
-		{ TREE_PMU "cpu_core/cpus", "0" },
-		{ TREE_PMU "cpu_core/format/event", "config:0-7" },
-		{ TREE_PMU "cpu_core/format/umask", "config:8-15" },
-		TOPDOWN_EVENTS_OF("cpu_core"),
-		{ TREE_PMU "cpu_atom/type", "10" },
-		{ TREE_PMU "cpu_atom/cpus", "1" },
-		{ TREE_PMU "cpu_atom/format/event", "config:0-7" },
-		{ TREE_PMU "cpu_atom/format/umask", "config:8-15" },
-		{ TREE_PMU "software/type", "1" },
-		{ NULL, NULL },
-	};
 	replayed_begin();
-	assert_int_equal(open_scene(&scene, machine, 1, NULL), 0);
+	assert_int_equal(open_scene(&scene, hybrid, 1, NULL), 0);
 	assert_int_equal(culprit_topdown_results(scene.topdown), 2);
 	assert_int_equal(culprit_topdown_result(scene.topdown, 0, &scene.result), -EINVAL);
 	culprit_topdown_start(scene.topdown);
@@ -344,6 +346,59 @@ static void each_core_type_has_a_result(void **state)
 		assert_true(scene.result.flags & CULPRIT_ABSENT);
 	}
 	assert_int_equal(culprit_topdown_result(scene.topdown, 2, &scene.result), -EINVAL);
+	close_scene(&scene);
+}
+
+static void set_times_of(uint32_t type, uint64_t enabled_ns, uint64_t running_ns)
+{
+	for (size_t i = 0; i < replayed.count; i++) {
+		if (replayed.events[i].attr.type != type)
+			continue;
+		replayed.events[i].enabled_ns = enabled_ns;
+		replayed.events[i].running_ns = running_ns;
+	}
+}
+
+/* Measures 100,000 slots of the first type's cores, after so many of 100 ms that they and the others
+ * were on the PMU; judges the first type. */
+static void measure_hybrid(struct scene *scene, unsigned ran_ms, unsigned others_ran_ms)
+{
+	const uint64_t ms = UINT64_C(1000000);
+	set_counts(0, (double[]){ 0, 0, 0, 0 });
+	set_times_of(4, 0, 0);
+	set_times_of(10, 0, 0);
+	assert_int_equal(culprit_topdown_start(scene->topdown), 0);
+	set_counts(100000, (double[]){ 0.5, 0.125, 0.25, 0.125 });
+	set_times_of(4, 100 * ms, ran_ms * ms);
+	set_times_of(10, 100 * ms, others_ran_ms * ms);
+	assert_int_equal(culprit_topdown_stop(scene->topdown), 0);
+	size_t index = 0;
+	assert_int_equal(culprit_topdown_result(scene->topdown, 0, &scene->result), 0);
+	if (strcmp(scene->result.core_type, "cpu_core") != 0)
+		index = 1;
+	assert_int_equal(culprit_topdown_result(scene->topdown, index, &scene->result), 0);
+	assert_figure(scene, CULPRIT_RETIRING, 0.5);
+}
+
+static void slots_of_cores_of_another_type_are_not_missed(void **state)
+{
+	(void)state;
+	struct scene scene;
+	const struct culprit_options options = { .flags = CULPRIT_ALWAYS_READ };
+	replayed_begin();
+	assert_int_equal(open_scene(&scene, hybrid, 1, &options), 0);
+	measure_hybrid(&scene, 60, 40);
+	assert_int_equal(scene.result.flags, CULPRIT_MIGRATED);
+	assert_true(scene.result.slots == 100000);
+	/* a fifth of the time it was neither here nor there: 60 of 80 ms were counted */
+	measure_hybrid(&scene, 60, 20);
+	assert_int_equal(scene.result.flags,
+			 CULPRIT_MIGRATED | CULPRIT_MULTIPLEXED | CULPRIT_NO_INTERVAL);
+	assert_true(fabs(scene.result.slots - 100000. * 80 / 60) < 1e-6);
+	measure_hybrid(&scene, 60, 0);
+	assert_int_equal(scene.result.flags, CULPRIT_MULTIPLEXED | CULPRIT_NO_INTERVAL);
+	measure_hybrid(&scene, 100, 0);
+	assert_int_equal(scene.result.flags, 0);
 	close_scene(&scene);
 }
 
@@ -447,6 +502,33 @@ static void the_kernel_is_left_out_for_want_of_a_right_and_that_is_said(void **s
 				 asked ? 0 : CULPRIT_SUBSTITUTE);
 		close_scene(&scene);
 	}
+	struct culprit_options strict = { .flags = CULPRIT_STRICT };
+	replayed_begin();
+	replayed.judge = refuse_the_kernels_side;
+	assert_int_equal(open_scene(&scene, zen4, 1, &strict), -EACCES);
+	assert_non_null(strstr(scene.error.text, "the kernel's side"));
+	close_scene(&scene);
+}
+
+static int refuse_retired_ops(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	(void)pid, (void)cpu;
+	return (attr->config & 0xff) == 0xc1 ? -ENOENT : 0;
+}
+
+static void who_is_strict_gets_all_events_or_an_error(void **state)
+{
+	(void)state;
+	struct scene scene;
+	for (unsigned strict = 0; strict < 2; strict++) {
+		struct culprit_options options = { .flags = strict ? CULPRIT_STRICT : 0 };
+		replayed_begin();
+		replayed.judge = refuse_retired_ops;
+		assert_int_equal(open_scene(&scene, zen4, 1, &options), strict ? -ENOENT : 0);
+		if (strict)
+			assert_non_null(strstr(scene.error.text, "for method 'zen4'"));
+		close_scene(&scene);
+	}
 }
 
 int main(void)
@@ -461,10 +543,12 @@ int main(void)
 		cmocka_unit_test(the_metrics_register_is_never_taken_for_a_count),
 		cmocka_unit_test(formulas_of_counts_serve_zen4),
 		cmocka_unit_test(each_core_type_has_a_result),
+		cmocka_unit_test(slots_of_cores_of_another_type_are_not_missed),
 		cmocka_unit_test(a_core_type_without_a_method_leaves_the_others_their_results),
 		cmocka_unit_test(says_where_there_is_no_method),
 		cmocka_unit_test(refusals_are_errors),
 		cmocka_unit_test(the_kernel_is_left_out_for_want_of_a_right_and_that_is_said),
+		cmocka_unit_test(who_is_strict_gets_all_events_or_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -407,7 +407,6 @@ static void an_epoch_has_what_came_since_the_one_before(void **state)
 	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
 	r.options.identity = COLLECT_PER_PROCESS | COLLECT_PER_THREAD | COLLECT_PER_CPU;
 	recording_start(&r);
-	uint64_t begin_ns = clock_monotonic_ns();
 	exec(&r, SHELL, "shell");
 	recording_fork(&r, SHELL, THREAD, SHELL);
 	recording_comm(&r, SHELL, THREAD, "helper", false);
@@ -416,7 +415,8 @@ static void an_epoch_has_what_came_since_the_one_before(void **state)
 	};
 	recording_sample(&r, "cpu-clock", &early);
 	/* What is newer than half a millisecond may have something before it on another CPU. */
-	while (clock_monotonic_ns() - begin_ns < 2000000)
+	uint64_t sampled_ns = clock_monotonic_ns();
+	while (clock_monotonic_ns() - sampled_ns < 2000000)
 		;
 	recording_end_epoch(&r);
 	assert_int_equal(recording_cells(&r, "cpu-clock", "shell", NULL).samples, 1);

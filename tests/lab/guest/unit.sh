@@ -9,7 +9,8 @@ long="test_weight test_interval test_difference test_compare test_profile_file t
 	test_flow_likelihood test_frequency test_sparse_ldl test_cfg test_isa_effects test_isa_transfer
 	test_isa_effects_execute test_cfg_compiled
 	test_flow_posterior test_simulated_accuracy test_simulated_culprits test_simulated_machine
-	test_simulated_runs test_run_summary test_topdown_counts test_count_slices test_count_region_interval"
+	test_simulated_runs test_run_summary test_topdown_counts test_count_slices test_count_region_interval
+	test_database test_export_formats test_jit_timeline test_collect_jit_hostile test_cycles"
 # These judge how long something takes: nothing runs beside them.
 alone="test_collect_edges_helpers test_import_perf_events test_recorder"
 # Of these the seeds alone.

@@ -175,6 +175,23 @@ static uint64_t run_load(int turns)
 	return instructions;
 }
 
+/* What a load executes besides that, which is the same each time: counted without taking turns. */
+static double around_load(int turns)
+{
+	struct culprit_counters *counters = open_counters("instructions:u", 0);
+	struct culprit_value value;
+	culprit_counters_start(counters);
+	double computed = (double)run_load(turns);
+	culprit_counters_stop(counters);
+	culprit_counters_values(counters, &value, 1);
+	culprit_counters_close(counters);
+	check(!(value.flags & (CULPRIT_ABSENT | CULPRIT_MULTIPLEXED)) && value.value >= computed &&
+		      value.value <= computed + 100 * turns,
+	      "a load executes %.0f instructions besides those of its loops and traps",
+	      value.value - computed);
+	return value.value - computed;
+}
+
 /* Loads are one of random rates each, so runs are independent of each other; of the events the
  * first is judged, for those of one group are wrong together. */
 static void check_turns(int runs, int parts)
@@ -182,13 +199,14 @@ static void check_turns(int runs, int parts)
 	char events[512] = "";
 	for (int i = 0; i < 10; i++)
 		strcat(events, i ? ",instructions:u" : "instructions:u");
+	double around = around_load(parts);
 	struct culprit_counters *counters = open_counters(events, 0);
 	int judged = 0, held = 0, unknown = 0;
 	double squares = 0, widths = 0, errors = 0;
 	for (int run = 0; run < runs; run++) {
 		struct culprit_value value;
 		culprit_counters_start(counters);
-		double truth = (double)run_load(parts);
+		double truth = (double)run_load(parts) + around;
 		culprit_counters_stop(counters);
 		culprit_counters_values(counters, &value, 1);
 		if (!(value.flags & CULPRIT_MULTIPLEXED) ||

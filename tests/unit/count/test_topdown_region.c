@@ -359,8 +359,8 @@ static void set_times_of(uint32_t type, uint64_t enabled_ns, uint64_t running_ns
 	}
 }
 
-/* Measures 100,000 slots of the first type's cores, after so many of 100 ms that they and the others
- * were on the PMU; judges the first type. */
+/* Measures 100,000 slots of the first type's cores, after so many of 100 ms that they and the
+ * others were on the PMU; judges the first type. */
 static void measure_hybrid(struct scene *scene, unsigned ran_ms, unsigned others_ran_ms)
 {
 	const uint64_t ms = UINT64_C(1000000);
@@ -399,6 +399,35 @@ static void slots_of_cores_of_another_type_are_not_missed(void **state)
 	assert_int_equal(scene.result.flags, CULPRIT_MULTIPLEXED | CULPRIT_NO_INTERVAL);
 	measure_hybrid(&scene, 100, 0);
 	assert_int_equal(scene.result.flags, 0);
+	close_scene(&scene);
+}
+
+/* Of the first type's cores registers are read, which tell no times: where the thread was is known
+ * from the other type's own events alone. */
+static void beside_registers_the_longest_event_tells_what_was_missed(void **state)
+{
+	(void)state;
+	struct scene scene;
+	const uint64_t ms = UINT64_C(1000000);
+	static const uint8_t even[8] = { 102, 51, 51, 51 };
+	replayed_begin();
+	replayed.has_rdpmc = true;
+	assert_int_equal(open_scene(&scene, hybrid, 1, NULL), 0);
+	set_registers(1000, even);
+	set_times_of(10, 0, 0);
+	assert_int_equal(culprit_topdown_start(scene.topdown), 0);
+	set_times_of(10, 100 * ms, 60 * ms);
+	assert_int_equal(culprit_topdown_stop(scene.topdown), 0);
+	size_t atom = strcmp(scene.topdown->cores[0].core_type, "cpu_atom") == 0 ? 0 : 1;
+	assert_true(scene.topdown->cores[!atom].by_registers);
+	assert_int_equal(culprit_topdown_result(scene.topdown, atom, &scene.result), 0);
+	assert_int_equal(scene.result.flags & (CULPRIT_MIGRATED | CULPRIT_MULTIPLEXED),
+			 CULPRIT_MIGRATED);
+	/* half of the time there that one of them had no counter */
+	scene.topdown->cores[atom].end[1].running_ns -= 30 * ms;
+	assert_int_equal(culprit_topdown_result(scene.topdown, atom, &scene.result), 0);
+	assert_int_equal(scene.result.flags & (CULPRIT_MIGRATED | CULPRIT_MULTIPLEXED),
+			 CULPRIT_MIGRATED | CULPRIT_MULTIPLEXED);
 	close_scene(&scene);
 }
 
@@ -516,6 +545,19 @@ static int refuse_retired_ops(const struct perf_event_attr *attr, pid_t pid, int
 	return (attr->config & 0xff) == 0xc1 ? -ENOENT : 0;
 }
 
+static void who_will_not_take_turns_gets_all_events_at_once_or_an_error(void **state)
+{
+	(void)state;
+	struct scene scene;
+	for (unsigned never = 0; never < 2; never++) {
+		struct culprit_options options = { .flags = never ? CULPRIT_NEVER_MULTIPLEX : 0 };
+		replayed_begin();
+		replayed.pmu_counters = 3; /* of the six that the method wants */
+		assert_int_equal(open_scene(&scene, zen4, 1, &options), never ? -EBUSY : 0);
+		close_scene(&scene);
+	}
+}
+
 static void who_is_strict_gets_all_events_or_an_error(void **state)
 {
 	(void)state;
@@ -544,10 +586,12 @@ int main(void)
 		cmocka_unit_test(formulas_of_counts_serve_zen4),
 		cmocka_unit_test(each_core_type_has_a_result),
 		cmocka_unit_test(slots_of_cores_of_another_type_are_not_missed),
+		cmocka_unit_test(beside_registers_the_longest_event_tells_what_was_missed),
 		cmocka_unit_test(a_core_type_without_a_method_leaves_the_others_their_results),
 		cmocka_unit_test(says_where_there_is_no_method),
 		cmocka_unit_test(refusals_are_errors),
 		cmocka_unit_test(the_kernel_is_left_out_for_want_of_a_right_and_that_is_said),
+		cmocka_unit_test(who_will_not_take_turns_gets_all_events_at_once_or_an_error),
 		cmocka_unit_test(who_is_strict_gets_all_events_or_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

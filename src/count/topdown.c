@@ -116,7 +116,8 @@ static uint32_t judge_registers(const struct topdown_cores *cores, unsigned leve
 	return pair == TOPDOWN_PAIR_GOOD ? flags : flags | CULPRIT_ABSENT;
 }
 
-/* Readings of the cores' times are this far apart, at most, and no event is off the PMU for less. */
+/* Readings of the cores' times are this far apart, at most, and no event is off the PMU for less.
+ */
 #define READ_APART_NS 20000
 
 static uint64_t ran_ns(const struct topdown_cores *cores, size_t event)
@@ -137,6 +138,24 @@ static uint64_t idle_ns(const struct topdown_cores *cores, size_t event)
 	return enabled_ns > running_ns ? enabled_ns - running_ns : 0;
 }
 
+static uint64_t longest_ran_ns(const struct topdown_cores *cores)
+{
+	uint64_t longest = 0;
+	for (size_t i = 0; i < cores->events.count; i++)
+		if (is_known(cores, i) && ran_ns(cores, i) > longest)
+			longest = ran_ns(cores, i);
+	return longest;
+}
+
+static uint64_t least_idle_ns(const struct topdown_cores *cores)
+{
+	uint64_t least = UINT64_MAX;
+	for (size_t i = 0; i < cores->events.count; i++)
+		if (is_known(cores, i) && idle_ns(cores, i) < least)
+			least = idle_ns(cores, i);
+	return least;
+}
+
 /*
  * For how long there was nothing to count, since the thread was on cores of other types: as long as
  * their events were on the PMU. Where that is not known of each type, as long as none of these
@@ -145,21 +164,15 @@ static uint64_t idle_ns(const struct topdown_cores *cores, size_t event)
 static uint64_t elsewhere_ns(const struct culprit_topdown *topdown,
 			     const struct topdown_cores *cores)
 {
+	uint64_t sum = 0;
 	if (!cores->core_type[0])
 		return 0;
-	uint64_t sum = 0, least = UINT64_MAX;
-	for (size_t i = 0; i < cores->events.count; i++)
-		if (is_known(cores, i) && idle_ns(cores, i) < least)
-			least = idle_ns(cores, i);
-	for (size_t k = 0; k < topdown->count; k++) {
-		const struct topdown_cores *other = &topdown->cores[k];
-		uint64_t longest = 0;
-		for (size_t i = 0; other != cores && i < other->events.count; i++)
-			if (is_known(other, i) && ran_ns(other, i) > longest)
-				longest = ran_ns(other, i);
-		sum += longest;
-	}
-	return topdown->counts_all_types ? sum : least;
+	if (!topdown->counts_all_types)
+		return least_idle_ns(cores);
+	for (size_t i = 0; i < topdown->count; i++)
+		if (&topdown->cores[i] != cores)
+			sum += longest_ran_ns(&topdown->cores[i]);
+	return sum;
 }
 
 /* The event's count in the measurement; adds what is to be said of it to the flags. */

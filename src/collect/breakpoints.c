@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "machine/perf_open.h"
 
+#define TRIES	     4
 #define SYSCALL_STOP (SIGTRAP | 0x80) /* with PTRACE_O_TRACESYSGOOD */
 
 #ifdef __x86_64__
@@ -35,6 +36,50 @@ struct breakpoints {
 	bool mapping;			   /* the command is in a system call that maps */
 	uint64_t linker_start, linker_end; /* the dynamic linker's code; both 0: none */
 };
+
+/* A descriptor or a negative errno value. `pid`: 0, this thread. */
+static int open_at(uint64_t address, pid_t pid)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_BREAKPOINT,
+		.bp_type = HW_BREAKPOINT_X,
+		.bp_addr = address,
+		.bp_len = CODE_BYTES,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.inherit = 1,
+		/* Another program would have other code at that address. */
+		.remove_on_exec = 1,
+	};
+	int fd = perf_open(&attr, pid, -1, -1, 0);
+	if (fd == -EINVAL) { /* before Linux 5.13 */
+		attr.remove_on_exec = 0;
+		fd = perf_open(&attr, pid, -1, -1, 0);
+	}
+	return fd;
+}
+
+static __attribute__((noinline, noclone)) void be_executed(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+int breakpoints_try(struct error *err)
+{
+	uint64_t count = 0;
+	CLEANUP(close_fd) int fd = open_at((uint64_t)(uintptr_t)be_executed, 0);
+	if (fd < 0)
+		return 0; /* the command's own will be refused, with its reason */
+	for (int i = 0; i < TRIES; i++)
+		be_executed();
+	if (read(fd, &count, sizeof(count)) == (ssize_t)sizeof(count) && count == TRIES)
+		return 0;
+	return error_set(err, -EOPNOTSUPP,
+			 "no execution breakpoints here: one was executed %d times and counted "
+			 "%llu (some virtual machines have no debug registers)",
+			 TRIES, (unsigned long long)count);
+}
 
 int breakpoints_new(const char *const *texts, size_t count, uint64_t limit,
 		    struct breakpoints **out, struct error *err)
@@ -118,23 +163,7 @@ static int refused(const struct breakpoint *breakpoint, int code, struct error *
 
 static int arm(struct breakpoints *breakpoints, struct breakpoint *breakpoint, struct error *err)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_BREAKPOINT,
-		.bp_type = HW_BREAKPOINT_X,
-		.bp_addr = breakpoint->place.address,
-		.bp_len = CODE_BYTES,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-		.inherit = 1,
-		/* Another program would have other code at that address. */
-		.remove_on_exec = 1,
-	};
-	int fd = perf_open(&attr, breakpoints->pid, -1, -1, 0);
-	if (fd == -EINVAL) { /* before Linux 5.13 */
-		attr.remove_on_exec = 0;
-		fd = perf_open(&attr, breakpoints->pid, -1, -1, 0);
-	}
+	int fd = open_at(breakpoint->place.address, breakpoints->pid);
 	if (fd < 0)
 		return refused(breakpoint, fd, err);
 	breakpoint->fd = fd;

@@ -33,6 +33,10 @@ struct breakpoint {
 	int fd;	      /* private: -1 without a breakpoint */
 };
 
+/* Counts what this thread does: where breakpoints are accepted but never reached, as in virtual
+ * machines without debug registers, -EOPNOTSUPP with *err; else 0. */
+int breakpoints_try(struct error *err);
+
 /* For the first BREAKPOINTS_MAX of `texts` (collect/code_place.h), which are borrowed. `limit`: the
  * executions after which a breakpoint is removed. 0, or -ENOMEM with *err. */
 int breakpoints_new(const char *const *texts, size_t count, uint64_t limit,

@@ -208,6 +208,22 @@ static void what_cannot_be_counted_ends_the_command(void **state)
 	end(&t);
 }
 
+/* A kernel that accepts a breakpoint which the CPU never reaches is told from one that refuses. */
+static void breakpoints_that_count_nothing_are_told(void **state)
+{
+	struct error err;
+	(void)state;
+	made_up_begin();
+	assert_int_equal(breakpoints_try(&err), -EOPNOTSUPP);
+	assert_string_equal(err.text, "no execution breakpoints here: one was executed 4 times and "
+				      "counted 0 (some virtual machines have no debug registers)");
+	refusal = -ENOSPC;
+	made_up.judge = refuse;
+	assert_int_equal(breakpoints_try(&err), 0);
+	assert_int_equal(made_up_open_count(), 0);
+	made_up_begin();
+}
+
 /* The command: a few calls, then it waits for the signal that ends it. */
 static _Noreturn void run_again(void)
 {
@@ -227,6 +243,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_hot_place_is_let_go_at_the_limit),
 		cmocka_unit_test(an_older_kernel_leaves_it_in_the_next_program),
 		cmocka_unit_test(what_cannot_be_counted_ends_the_command),
+		cmocka_unit_test(breakpoints_that_count_nothing_are_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

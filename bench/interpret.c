@@ -2,7 +2,7 @@
  * bench-interpret [-n PATHS] [-i INSTRUCTIONS] [-s STACK_BYTES] [-m] -- COMMAND... - the
  * interpreter of samples against the CPU: a program is stopped at random times, what it
  * does next is interpreted from its registers and a few bytes of its stack, with -m also from
- * what its registers point to, as machine/sample_memory.h reads it; then it is
+ * what its registers point to, as bpf/sample_memory.h reads it; then it is
  * single-stepped and both are compared. Prints how many paths diverge, what they yield,
  * and what they cost. 1: could not; 3: more than one path in a thousand diverges; 77:
  * programs cannot be traced here.
@@ -24,8 +24,8 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "bpf/sample_memory.h"
 #include "isa/interpret.h"
-#include "machine/sample_memory.h"
 
 #define MAPPINGS     1024
 #define EDGES	     256
@@ -254,13 +254,20 @@ static bool resume(struct session *session, int how, int *signal_to_give, int ex
 	return false;
 }
 
+/* Hypervisors execute cpuid, and some lose the trap of its step. */
+static bool loses_traps(struct session *session, uint64_t pc)
+{
+	struct span code = code_of(session, pc);
+	return THIS_ISA == ISA_X86_64 && code.size >= 2 && !memcmp(code.data, "\x0f\xa2", 2);
+}
+
 /* Steps as many instructions as were interpreted; repetitions of one count once. */
 static bool step_along(struct session *session, const struct interpret_result *path, uint64_t pc,
 		       int *signal_to_give)
 {
 	session->trace[0] = pc;
 	for (size_t at = 0, steps = 0; at < path->instructions; steps++) {
-		if (steps == STEPS_MOST ||
+		if (steps == STEPS_MOST || loses_traps(session, session->trace[at]) ||
 		    !resume(session, PTRACE_SINGLESTEP, signal_to_give, SIGTRAP))
 			return false;
 		uint64_t next = read_pc(session->pid);

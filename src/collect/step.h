@@ -4,8 +4,8 @@
  * whatever happens; but for the time, the program behaves as it would have without.
  *
  * A stretch ends early before what stepping would change: system calls (they would be
- * interrupted), instructions that save or restore the flag by which x86 steps, and arm64's
- * exclusive loads (a step between them and their store makes the store fail for ever). A signal
+ * interrupted), instructions that save or restore the flag by which x86 steps, cpuid (whose
+ * trap some hypervisors lose), and arm64's exclusive loads (a step between them and their store makes the store fail for ever). A signal
  * that comes is delivered and ends it too.
  *
  * The stepped process may be killed meanwhile without harm. But when the process that steps is

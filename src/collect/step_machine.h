@@ -54,7 +54,9 @@ static inline bool step_is_safe(const uint8_t code[16])
 	case 0x8e: /* mov to ss delays the trap by an instruction */
 		return false;
 	case 0x0f:
-		return code[at + 1] != 0x05 && code[at + 1] != 0x34; /* syscall, sysenter */
+		/* syscall; sysenter; cpuid, which hypervisors execute: some lose its trap, and the
+		 * next one comes after another instruction */
+		return code[at + 1] != 0x05 && code[at + 1] != 0x34 && code[at + 1] != 0xa2;
 	default:
 		return true;
 	}

@@ -25,6 +25,8 @@ void pace_settle(struct pace *pace, uint64_t count, double set_aside_ns, double 
 {
 	if (!count)
 		return;
+	if (pace->counted == GUESS && cost_ns > set_aside_ns)
+		cost_ns = set_aside_ns;
 	pace->saved_ns += set_aside_ns - cost_ns;
 	double mean = cost_ns / (double)count;
 	double before = pace->counted < MEMORY ? (double)pace->counted : MEMORY;

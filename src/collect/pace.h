@@ -19,6 +19,9 @@ void pace_init(struct pace *pace, double first_ns, double limit_ns, double cost_
 /* Earns the allowance of one candidate. Returns what is set aside for it when it is admitted, else
  * 0. */
 double pace_admit(struct pace *pace, double allowance_ns);
-/* Corrects by what `count` admitted pieces, for which `set_aside_ns` was set aside, have cost
- * together. */
+/*
+ * Corrects by what `count` admitted pieces, for which `set_aside_ns` was set aside, have cost
+ * together. The first ones are taken to have cost no more than that: what starting costs on a slow
+ * machine says nothing of the pieces that follow, and none would be admitted until it is earned.
+ */
 void pace_settle(struct pace *pace, uint64_t count, double set_aside_ns, double cost_ns);

@@ -58,12 +58,33 @@ static void what_was_spent_beforehand_is_earned_first(void **state)
 	pace_init(&pace, 100, 1000, 10);
 	double set_aside = pace_admit(&pace, 0);
 	assert_true(set_aside == 10);
-	pace_settle(&pace, 1, set_aside, 1100);
+	pace_settle(&pace, 1, set_aside, 10);
+	set_aside = pace_admit(&pace, 0);
+	assert_true(set_aside == 10);
+	pace_settle(&pace, 1, set_aside, 1090);
 	assert_true(pace.saved_ns == -1000);
 	assert_int_equal(taken(&pace, 100, 10, 1100), 0);
 	/* nothing was taken: what was set aside comes back */
 	pace_settle(&pace, 0, 10, 0);
 	assert_true(pace.saved_ns == 0);
+}
+
+/* The first pieces pay for starting, which those that follow need not earn. */
+static void starting_is_not_taken_back(void **state)
+{
+	(void)state;
+	struct pace pace;
+	pace_init(&pace, 1000, 1000, 10);
+	double set_aside = 0;
+	for (int i = 0; i < 100; i++)
+		set_aside += pace_admit(&pace, 0);
+	pace_settle(&pace, 100, set_aside, 50000);
+	assert_true(pace.saved_ns == 0 && pace.cost_ns == 10);
+	assert_in_range(taken(&pace, 1000, 5, 10), 490, 500);
+	pace_init(&pace, 1000, 1000, 10); /* what they did not need comes back */
+	set_aside = pace_admit(&pace, 0);
+	pace_settle(&pace, 1, set_aside, 4);
+	assert_true(pace.saved_ns == 996);
 }
 
 int main(void)
@@ -73,6 +94,7 @@ int main(void)
 		cmocka_unit_test(what_is_dear_is_taken_as_often_as_is_paid_for),
 		cmocka_unit_test(idle_times_save_up_no_more_than_the_limit),
 		cmocka_unit_test(what_was_spent_beforehand_is_earned_first),
+		cmocka_unit_test(starting_is_not_taken_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,8 +67,9 @@ order stop
 wait $stat
 expect_between "page faults of the thread" "$(cut -d , -f 1 counted)" 90 125
 # the end of what is watched ends counting
-culprit stat -q -x , -e page-faults -p $pid -o counted 3>&- &
+culprit stat -q -x , -e page-faults -p $pid -o counted --control fd:5,6 3>&- &
 stat=$!
+order ping # it counts by now
 exec 3>&-
 wait $stat
 [ -s counted ] || fail "nothing was printed of a process that ended"

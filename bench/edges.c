@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "advice/sample_cost.h"
 #include "base/error.h"
+#include "bpf/sample_memory.h"
 #include "collect/edge_helper.h"
 #include "machine/event.h"
-#include "machine/sample_cost.h"
-#include "machine/sample_memory.h"
 
 enum { KINDS = 4, ROUNDS_MOST = 101 };
 

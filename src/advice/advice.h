@@ -12,12 +12,12 @@
 
 #include "advice/machine_probe.h"
 #include "advice/rights.h"
+#include "advice/sample_cost.h"
 #include "base/arena.h"
 #include "confine/confinement.h"
 #include "machine/cpu.h"
 #include "machine/pmu.h"
 #include "machine/probe.h"
-#include "machine/sample_cost.h"
 
 struct facts {
 	const struct cpu_info *cpu;

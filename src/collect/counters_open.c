@@ -9,11 +9,11 @@
 #include "advice/perf_explain.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "bpf/sample_memory.h"
 #include "collect/edge_helper.h"
 #include "collect/task_open.h"
 #include "machine/event.h"
 #include "machine/perf_open.h"
-#include "machine/sample_memory.h"
 
 #define IDENTITY_FIELDS (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
 #define SMALLEST_RING	4 /* pages */

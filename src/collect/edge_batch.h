@@ -9,8 +9,8 @@
 
 #include "base/buffer.h"
 #include "base/span.h"
+#include "bpf/sample_memory.h"
 #include "collect/edge_helper.h"
-#include "machine/sample_memory.h"
 
 struct address_space;
 struct perf_sample;

@@ -8,8 +8,8 @@
 
 #include "base/cursor.h"
 #include "base/error.h"
+#include "bpf/sample_memory.h"
 #include "collect/edge_memory.h"
-#include "machine/sample_memory.h"
 #include "symbol/helper_process.h"
 
 #define HELPER_CANNOT_START 71

@@ -110,7 +110,7 @@ int edges_add_sample(struct edges *edges, const struct edge_waiting *waiting,
 		     struct address_space *space, double allowance_ns);
 
 /*
- * The blocks in `attached`, a record of the output event (machine/sample_memory.h), if it belongs
+ * The blocks in `attached`, a record of the output event (bpf/sample_memory.h), if it belongs
  * to the sample *record: same thread, same address. Else empty. They lie in `attached`.
  */
 struct span edges_blocks(struct span attached, const struct perf_layout *layout,

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "machine/kernel_memory.h"
+#include "bpf/kernel_memory.h"
 
 struct kallsyms;
 struct record_set;

@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "advice/sample_cost.h"
+#include "bpf/sample_memory.h"
 #include "collect/edge_helper.h"
 #include "collect/perf_limits.h"
 #include "machine/event.h"
 #include "machine/machine_root.h"
-#include "machine/sample_cost.h"
-#include "machine/sample_memory.h"
 
 #define SAMPLE_PAGES	128 /* 512 KiB: 0.1 s of 50000 samples a second, twice over */
 #define STACK_PAGES	512

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/sample_memory.h"
 #include "collect/bursts.h"
 #include "collect/counters.h"
 #include "collect/edges.h"
@@ -26,7 +27,6 @@
 #include "image/process_table.h"
 #include "intake/calls.h"
 #include "intake/read_window.h"
-#include "machine/sample_memory.h"
 #include "symbol/helper_process.h"
 
 #define SESSION_CONTEXT_CACHE	1024

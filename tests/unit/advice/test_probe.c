@@ -13,13 +13,13 @@
 
 #include "advice/default_events.h"
 #include "advice/machine_probe.h"
+#include "advice/sample_cost.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "events/event_catalog.h"
 #include "machine/machine_root.h"
 #include "machine/pmu.h"
 #include "machine/probe.h"
-#include "machine/sample_cost.h"
 #include "support/skip.h"
 
 struct here {

@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "machine/sample_memory.h"
+#include "bpf/sample_memory.h"
 #include "made_up_counters.h"
 
 static void every_event_is_opened_on_every_cpu_and_shares_its_rings(void **state)

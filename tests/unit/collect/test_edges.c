@@ -11,12 +11,12 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "bpf/sample_memory.h"
 #include "collect/edges.h"
 #include "collect/shares.h"
 #include "edge_scene.h"
 #include "image/address_space.h"
 #include "machine/perf_record.h"
-#include "machine/sample_memory.h"
 #include "own_mappings.h"
 #include "profile/bill.h"
 #include "profile/profile.h"

@@ -15,12 +15,12 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "bpf/sample_memory.h"
 #include "collect/edges.h"
 #include "collect/file_table.h"
 #include "collect/shares.h"
 #include "edge_scene.h"
 #include "image/address_space.h"
-#include "machine/sample_memory.h"
 #include "own_mappings.h"
 
 static void samples_are_left_out_without_an_allowance(void **state)

@@ -8,11 +8,11 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "bpf/sample_memory.h"
 #include "collect/edge_helper.h"
 #include "collect/plan.h"
 #include "machine/event.h"
 #include "machine/pmu.h"
-#include "machine/sample_memory.h"
 
 struct world {
 	struct event_list events;

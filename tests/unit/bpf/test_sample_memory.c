@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "bpf/sample_memory.h"
 #include "machine/perf_open.h"
 #include "machine/perf_record.h"
-#include "machine/sample_memory.h"
 #include "support/skip.h"
 
 #define RING_BYTES     (256u * 4096u)

@@ -12,16 +12,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct bpf_object;
 struct error;
 
 struct kernel_memory {
-	int program_fd, map_fd; /* -1: closed */
+	struct bpf_object *object; /* NULL: closed */
+	int program_fd;		   /* the object's */
 	const uint8_t *page;	/* what was read last: the map's element, mapped into our memory */
 	uint64_t page_address;	/* of what was read last */
 };
 
-/* 0 and for kernel_memory_close(); or a negative errno value (-EPERM, -EINVAL on older kernels)
- * with *err saying what is needed. */
+/* 0 and for kernel_memory_close(); or a negative errno value (bpf/program.h) with *err saying what
+ * is needed. */
 int kernel_memory_open(struct kernel_memory *memory, struct error *err);
 void kernel_memory_close(struct kernel_memory *memory); /* also right after a failed open */
 

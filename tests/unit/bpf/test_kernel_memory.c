@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "bpf/kernel_memory.h"
 #include "isa/decode.h"
-#include "machine/kernel_memory.h"
 #include "support/skip.h"
 
 /* Address of a symbol of the kernel, or 0 when addresses are hidden. */

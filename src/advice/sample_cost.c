@@ -1,4 +1,4 @@
-#include "machine/sample_cost.h"
+#include "advice/sample_cost.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -12,9 +12,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "bpf/sample_memory.h"
 #include "machine/event.h"
 #include "machine/perf_open.h"
-#include "machine/sample_memory.h"
 
 #define ROUNDS	       4
 #define ON_NS	       80000000u

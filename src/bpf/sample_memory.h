@@ -16,28 +16,19 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "bpf/sample_memory_block.h"
 
+struct bpf_object;
 struct error;
 
-/* What a block is aligned to: docs/methods.md, "Samples to interpret". */
-#define SAMPLE_MEMORY_LINE   64
-#define SAMPLE_MEMORY_BYTES  128 /* of a block */
-#define SAMPLE_MEMORY_BLOCKS 32	 /* the most: general registers of AArch64, with sp */
-
-struct sample_memory_block {
-	uint64_t address;
-	uint8_t bytes[SAMPLE_MEMORY_BYTES];
-};
-
 struct sample_memory {
-	int program_fd, scratch_fd, outputs_fd; /* -1: closed */
+	struct bpf_object *object;  /* NULL: closed */
+	int program_fd, outputs_fd; /* the object's; -1 */
 };
-#define SAMPLE_MEMORY_CLOSED ((struct sample_memory){ -1, -1, -1 })
+#define SAMPLE_MEMORY_CLOSED ((struct sample_memory){ NULL, -1, -1 })
 
-/* 0 and for sample_memory_close(); or a negative errno value (-EPERM, -EOPNOTSUPP on other
- * processors) with *err saying what is needed. */
+/* 0 and for sample_memory_close(); or a negative errno value (bpf/program.h) with *err saying what
+ * is needed. */
 int sample_memory_open(struct sample_memory *memory, struct error *err);
 void sample_memory_close(struct sample_memory *memory); /* also right after a failed open */
 

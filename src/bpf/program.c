@@ -1,0 +1,97 @@
+#include "bpf/program.h"
+
+#include <assert.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/error.h"
+#include "base/span.h"
+#include "bpf_objects.h"
+
+static struct span find_bytes(const char *name)
+{
+	for (size_t i = 0; i < sizeof(bpf_objects) / sizeof(bpf_objects[0]); i++)
+		if (!strcmp(bpf_objects[i].name, name))
+			return (struct span){ (const char *)bpf_objects[i].bytes,
+					      bpf_objects[i].size };
+	return (struct span){ NULL, 0 };
+}
+
+int program_object_refused(const struct program_object_kind *kind, int error, struct error *err)
+{
+	if (error == -EPERM)
+		return error_set(err, error, "%s takes CAP_BPF and CAP_PERFMON", kind->purpose);
+	return error_set(err, error, "%s takes a BPF program that this kernel does not load (%s; "
+				     "Linux %s and later can)",
+			 kind->purpose, strerror(-error), kind->linux_version);
+}
+
+/* Before Linux 5.11 maps count as locked memory: no limit meanwhile, where that is allowed. libbpf
+ * would leave it so, and commands inherit it. */
+static int load(struct bpf_object *object)
+{
+	struct rlimit before, none = { RLIM_INFINITY, RLIM_INFINITY };
+	bool known = getrlimit(RLIMIT_MEMLOCK, &before) == 0;
+	if (known)
+		setrlimit(RLIMIT_MEMLOCK, &none);
+	int ret = bpf_object__load(object);
+	if (known)
+		setrlimit(RLIMIT_MEMLOCK, &before);
+	return ret;
+}
+
+int program_object_load(const struct program_object_kind *kind, struct bpf_object **object,
+			struct error *err)
+{
+	struct span bytes = find_bytes(kind->name);
+	*object = NULL;
+	if (!bytes.size)
+		return error_set(err, -EOPNOTSUPP,
+				 "%s takes a BPF program, and this culprit was built without",
+				 kind->purpose);
+	libbpf_set_print(NULL);
+	struct bpf_object *made = bpf_object__open_mem(bytes.data, bytes.size, NULL);
+	if (!made)
+		return program_object_refused(kind, -errno, err);
+	int ret = load(made);
+	if (ret < 0) {
+		bpf_object__close(made);
+		return program_object_refused(kind, ret, err);
+	}
+	*object = made;
+	return 0;
+}
+
+void program_object_close(struct bpf_object *object)
+{
+	bpf_object__close(object);
+}
+
+int program_object_program(const struct bpf_object *object, const char *name)
+{
+	const struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+	assert(program);
+	return bpf_program__fd(program);
+}
+
+int program_object_map(const struct bpf_object *object, const char *name)
+{
+	const struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+	assert(map);
+	return bpf_map__fd(map);
+}
+
+int program_run(int program_fd, void *context, size_t size)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = context, .ctx_size_in = (uint32_t)size);
+	return bpf_prog_test_run_opts(program_fd, &options);
+}
+
+int program_map_set(int map_fd, uint32_t index, uint32_t value)
+{
+	return bpf_map_update_elem(map_fd, &index, &value, BPF_ANY);
+}

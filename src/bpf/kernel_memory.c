@@ -18,7 +18,7 @@ static const struct program_object_kind kind = {
 int kernel_memory_open(struct kernel_memory *memory, struct error *err)
 {
 	*memory = (struct kernel_memory){ .page_address = NO_PAGE };
-	int ret = program_object_load(&kind, &memory->object, err);
+	int ret = program_object_load(&kind, NULL, &memory->object, err);
 	if (ret < 0)
 		return ret;
 	memory->program_fd = program_object_program(memory->object, "read_page");

@@ -44,7 +44,21 @@ static int load(struct bpf_object *object)
 	return ret;
 }
 
-int program_object_load(const struct program_object_kind *kind, struct bpf_object **object,
+static int apply(const struct program_object_settings *settings, struct bpf_object *object)
+{
+	int ret = 0;
+	if (settings->constants)
+		ret = bpf_map__set_initial_value(bpf_object__find_map_by_name(object, ".rodata"),
+						 settings->constants, settings->constants_size);
+	for (size_t i = 0; i < settings->size_count && ret == 0; i++)
+		ret = bpf_map__set_max_entries(
+			bpf_object__find_map_by_name(object, settings->sizes[i].map),
+			settings->sizes[i].entries);
+	return ret;
+}
+
+int program_object_load(const struct program_object_kind *kind,
+			const struct program_object_settings *settings, struct bpf_object **object,
 			struct error *err)
 {
 	struct span bytes = find_bytes(kind->name);
@@ -57,7 +71,9 @@ int program_object_load(const struct program_object_kind *kind, struct bpf_objec
 	struct bpf_object *made = bpf_object__open_mem(bytes.data, bytes.size, NULL);
 	if (!made)
 		return program_object_refused(kind, -errno, err);
-	int ret = load(made);
+	int ret = settings ? apply(settings, made) : 0;
+	if (ret == 0)
+		ret = load(made);
 	if (ret < 0) {
 		bpf_object__close(made);
 		return program_object_refused(kind, ret, err);
@@ -94,4 +110,10 @@ int program_run(int program_fd, void *context, size_t size)
 int program_map_set(int map_fd, uint32_t index, uint32_t value)
 {
 	return bpf_map_update_elem(map_fd, &index, &value, BPF_ANY);
+}
+
+int program_attach(int program_fd, int event_fd, uint64_t number)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = number);
+	return bpf_link_create(program_fd, event_fd, BPF_PERF_EVENT, &options);
 }

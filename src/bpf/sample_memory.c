@@ -16,7 +16,7 @@ static const struct program_object_kind kind = {
 int sample_memory_open(struct sample_memory *memory, struct error *err)
 {
 	*memory = SAMPLE_MEMORY_CLOSED;
-	int ret = program_object_load(&kind, &memory->object, err);
+	int ret = program_object_load(&kind, NULL, &memory->object, err);
 	if (ret < 0)
 		return ret;
 	memory->program_fd = program_object_program(memory->object, "read_blocks");

@@ -20,12 +20,19 @@ typedef __u64 __be64;
 typedef __u32 __wsum;
 
 enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
-enum { BPF_F_MMAPABLE = 1 << 10 };
+enum {
+	BPF_NOEXIST = 1,	/* of an update */
+	BPF_F_MMAPABLE = 1 << 10, /* of a map */
+	BPF_RB_NO_WAKEUP = 1,	/* of what is put into a ring buffer */
+	BPF_RB_FORCE_WAKEUP = 2,
+};
 
 #define BPF_F_CURRENT_CPU 0xffffffffull
 

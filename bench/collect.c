@@ -1,0 +1,169 @@
+/*
+ * bench-collect [ROUNDS] - what a sample costs by each way to collect it, without the interrupt
+ * that it comes with: page faults are sampled, every one, and a loop of them is timed with
+ * each way and without any, in turn. Prints medians and quartiles of what a fault takes more. Ends
+ * with 77 where that cannot be measured.
+ */
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/count_of.h"
+#include "base/error.h"
+#include "bpf/sample_table.h"
+#include "machine/perf_open.h"
+
+#define PAGES	    64u
+#define LOOPS	    300u /* of a round */
+#define ROUNDS_MOST 201
+#define RING_PAGES  64u
+
+static double now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+struct way {
+	const char *name;
+	bool table, ring;
+	struct sample_table_options options;
+	uint64_t sample_type;
+	int fd;
+	void *memory; /* of its ring */
+	size_t size;
+	struct sample_table *counts;
+	double ns[ROUNDS_MOST];
+};
+
+static struct way ways[] = {
+	{ .name = "nothing" },
+	{ .name = "table, process and address",
+	  .table = true,
+	  .options = { .contexts = SAMPLE_TABLE_BY_PROCESS, .addresses = true } },
+	{ .name = "table, process and file",
+	  .table = true,
+	  .options = { .contexts = SAMPLE_TABLE_BY_PROCESS } },
+	{ .name = "table, name, group and file",
+	  .table = true,
+	  .options = { .contexts = SAMPLE_TABLE_BY_NAME } },
+	{ .name = "perf ring",
+	  .ring = true,
+	  .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID },
+	{ .name = "perf ring, as culprit record",
+	  .ring = true,
+	  .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			 PERF_SAMPLE_TIME },
+	{ .name = "perf ring with call chain",
+	  .ring = true,
+	  .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN },
+};
+
+static bool open_way(struct way *way)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr),
+					.type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_PAGE_FAULTS,
+					.sample_period = 1,
+					.sample_type = way->sample_type,
+					.disabled = 1 };
+	struct error err;
+	if (!way->table && !way->ring)
+		return true;
+	way->fd = perf_open(&attr, 0, -1, -1, 0);
+	if (way->fd < 0) {
+		printf("%s: %s\n", way->name, strerror(-way->fd));
+		return false;
+	}
+	if (way->ring) {
+		way->size = (1 + RING_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+		way->memory =
+			mmap(NULL, way->size, PROT_READ | PROT_WRITE, MAP_SHARED, way->fd, 0);
+		return way->memory != MAP_FAILED;
+	}
+	if (sample_table_new(&way->options, &way->counts, &err) < 0) {
+		printf("%s: %s\n", way->name, err.text);
+		return false;
+	}
+	return sample_table_attach(way->counts, way->fd, 0) >= 0;
+}
+
+/* One loop's time for a fault. */
+static double fault_ns(uint8_t *pages, struct way *way)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	double spent = 0;
+	for (unsigned loop = 0; loop < LOOPS; loop++) {
+		madvise(pages, PAGES * page, MADV_DONTNEED);
+		if (way->fd > 0)
+			ioctl(way->fd, PERF_EVENT_IOC_ENABLE, 0);
+		double start = now_ns();
+		for (unsigned i = 0; i < PAGES; i++)
+			pages[i * page] = 1;
+		spent += now_ns() - start;
+		if (way->fd > 0)
+			ioctl(way->fd, PERF_EVENT_IOC_DISABLE, 0);
+		if (way->memory) { /* as read */
+			struct perf_event_mmap_page *head = way->memory;
+			head->data_tail = head->data_head;
+		}
+	}
+	return spent / (LOOPS * PAGES);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+	return (left > right) - (left < right);
+}
+
+static void print_way(struct way *way, const struct way *nothing, size_t rounds)
+{
+	double more[ROUNDS_MOST];
+	for (size_t i = 0; i < rounds; i++)
+		more[i] = way->ns[i] - nothing->ns[i];
+	qsort(more, rounds, sizeof(*more), compare);
+	printf("%-30s %6.0f ns   quartiles %.0f to %.0f", way->name, more[rounds / 2],
+	       more[rounds / 4], more[rounds - 1 - rounds / 4]);
+	if (way->counts) {
+		struct sample_table_sums sums = sample_table_sums(way->counts, -1, 0);
+		printf("   %llu samples, %llu lost", (unsigned long long)sums.seen,
+		       (unsigned long long)sums.lost);
+	}
+	putchar('\n');
+}
+
+int main(int argc, char **argv)
+{
+	size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 21;
+	struct utsname machine;
+	if (rounds < 1 || rounds > ROUNDS_MOST) {
+		fprintf(stderr, "usage: bench-collect [ROUNDS], at most %d\n", ROUNDS_MOST);
+		return 2;
+	}
+	uint8_t *pages = mmap(NULL, PAGES * (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pages == MAP_FAILED)
+		return 77;
+	madvise(pages, PAGES * (size_t)sysconf(_SC_PAGESIZE), MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < COUNT_OF(ways); i++)
+		if (!open_way(&ways[i]))
+			return 77;
+	for (size_t round = 0; round < rounds; round++)
+		for (size_t i = 0; i < COUNT_OF(ways); i++)
+			ways[i].ns[round] = fault_ns(pages, &ways[i]);
+	uname(&machine);
+	printf("# %s %s; a page fault takes %.0f ns; %zu rounds of %u\n", machine.machine,
+	       machine.release, ways[0].ns[rounds / 2], rounds, LOOPS * PAGES);
+	for (size_t i = 1; i < COUNT_OF(ways); i++)
+		print_way(&ways[i], &ways[0], rounds);
+	return 0;
+}

@@ -1,0 +1,531 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "bpf/sample_table.h"
+#include "machine/perf_open.h"
+#include "support/skip.h"
+
+#define CPUS_MOST     1024
+#define EVENT	      5 /* number of the event */
+#define CONTEXTS_MOST 4096
+#define IMAGES_MOST   4096
+#define PERIOD_NS     100003
+
+/* The clock of all CPUs, counted in a table, and what came out of it. */
+struct scene {
+	struct sample_table *table;
+	int events[CPUS_MOST], links[CPUS_MOST];
+	size_t count;
+	/* by their numbers; what had no news has number 0 */
+	struct {
+		struct sample_table_image_key key;
+		struct sample_table_image value;
+	} images[IMAGES_MOST];
+	struct {
+		struct sample_table_context_key key;
+		struct sample_table_context value;
+		uint64_t samples, of_kernel, of_addresses;
+	} contexts[CONTEXTS_MOST];
+	uint64_t samples, entries, unknown, unnamed;
+	uint64_t first, last, in_range; /* offsets or addresses that are counted, of `range_image` */
+	uint32_t range_image;
+};
+
+static int note_image(void *context, const struct sample_table_image_key *key,
+		      const struct sample_table_image *value)
+{
+	struct scene *scene = context;
+	assert_true(value->number >= SAMPLE_TABLE_IMAGES && value->number < IMAGES_MOST);
+	assert_true(value->start < value->end && value->pid > 0);
+	scene->images[value->number].key = *key;
+	scene->images[value->number].value = *value;
+	return 0;
+}
+
+static int note_context(void *context, const struct sample_table_context_key *key,
+			const struct sample_table_context *value)
+{
+	struct scene *scene = context;
+	assert_true(value->number > 0 && value->number < CONTEXTS_MOST);
+	scene->contexts[value->number].key = *key;
+	scene->contexts[value->number].value = *value;
+	return 0;
+}
+
+static int note_count(void *context, const struct sample_table_count *count)
+{
+	struct scene *scene = context;
+	assert_int_equal(count->event, EVENT);
+	assert_true(count->context < CONTEXTS_MOST && count->image < IMAGES_MOST);
+	assert_true(count->samples > 0 && count->cpu < sample_table_cpus(scene->table));
+	scene->samples += count->samples;
+	scene->entries++;
+	scene->contexts[count->context].samples += count->samples;
+	if (count->context == SAMPLE_TABLE_UNKNOWN)
+		scene->unknown += count->samples;
+	else /* the news came before */
+		assert_int_equal(scene->contexts[count->context].value.number, count->context);
+	if (count->image >= SAMPLE_TABLE_IMAGES)
+		assert_int_equal(scene->images[count->image].value.number, count->image);
+	if (count->image == SAMPLE_TABLE_KERNEL) {
+		assert_true(count->offset >> 63);
+		scene->contexts[count->context].of_kernel += count->samples;
+	}
+	if (count->image == SAMPLE_TABLE_ADDRESS) {
+		scene->contexts[count->context].of_addresses += count->samples;
+		/* it is of one process */
+		if (count->context != SAMPLE_TABLE_UNKNOWN)
+			assert_int_not_equal(scene->contexts[count->context].key.kind,
+					     SAMPLE_TABLE_BY_NAME);
+	}
+	if (count->image == scene->range_image && count->offset >= scene->first &&
+	    count->offset < scene->last)
+		scene->in_range += count->samples;
+	return 0;
+}
+
+static void drain(struct scene *scene)
+{
+	const struct sample_table_visit visit = { scene, note_image, note_context, note_count };
+	assert_int_equal(sample_table_drain(scene->table, &visit), 0);
+}
+
+static struct error refusal;
+
+/* NULL: it cannot be, as `refusal` says. */
+static struct scene *begin(const struct sample_table_options *options, uint64_t period_ns)
+{
+	struct scene *scene = calloc(1, sizeof(*scene));
+	assert_non_null(scene);
+	if (sample_table_new(options, &scene->table, &refusal) < 0) {
+		free(scene);
+		return NULL;
+	}
+	struct perf_event_attr attr = { .size = sizeof(attr),
+					.type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_CPU_CLOCK,
+					.sample_period = period_ns,
+					.exclude_idle = 1,
+					.disabled = 1 };
+	for (int cpu = 0; cpu < CPUS_MOST && (uint32_t)cpu < sample_table_cpus(scene->table); cpu++) {
+		int fd = perf_open(&attr, -1, cpu, -1, 0);
+		if (fd < 0)
+			continue; /* it is not there now */
+		int link = sample_table_attach(scene->table, fd, EVENT);
+		assert_true(link >= 0);
+		scene->events[scene->count] = fd;
+		scene->links[scene->count++] = link;
+	}
+	assert_true(scene->count > 0);
+	for (size_t i = 0; i < scene->count; i++)
+		assert_int_equal(ioctl(scene->events[i], PERF_EVENT_IOC_ENABLE, 0), 0);
+	return scene;
+}
+
+#define BEGIN(scene, period_ns, ...)                                                               \
+	struct scene *scene =                                                                      \
+		begin(&(struct sample_table_options){ __VA_ARGS__ }, (period_ns));                 \
+	if (!scene)                                                                                \
+	SKIP("%s", refusal.text)
+
+/* From here on nothing is counted, and all that was, is out. */
+static struct sample_table_sums stop(struct scene *scene)
+{
+	for (size_t i = 0; i < scene->count; i++)
+		ioctl(scene->events[i], PERF_EVENT_IOC_DISABLE, 0);
+	drain(scene);
+	drain(scene);
+	uint64_t before = scene->samples;
+	drain(scene);
+	assert_int_equal(scene->samples, before);
+	struct sample_table_sums sums = sample_table_sums(scene->table, -1, EVENT), each = { 0 };
+	for (uint32_t cpu = 0; cpu < sample_table_cpus(scene->table); cpu++) {
+		struct sample_table_sums one = sample_table_sums(scene->table, (int)cpu, EVENT);
+		each.seen += one.seen;
+		each.lost += one.lost;
+	}
+	assert_int_equal(each.seen, sums.seen);
+	assert_int_equal(each.lost, sums.lost);
+	assert_int_equal(scene->samples + sums.lost, sums.seen);
+	return sums;
+}
+
+static void end(struct scene *scene)
+{
+	for (size_t i = 0; i < scene->count; i++) {
+		close(scene->links[i]);
+		close(scene->events[i]);
+	}
+	sample_table_free(scene->table);
+	free(scene);
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static __attribute__((noinline)) void spin(uint64_t turns)
+{
+	for (uint64_t i = 0; i < turns; i++)
+		__asm__ volatile("");
+}
+
+static void burn(uint64_t ns)
+{
+	uint64_t start = cpu_ns();
+	while (cpu_ns() - start < ns)
+		spin(20000);
+}
+
+/* A child that has a name of its own and burns some time. */
+static pid_t burn_as(const char *name, uint64_t ns)
+{
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_NAME, name);
+		burn(ns);
+		_exit(0);
+	}
+	return pid;
+}
+
+static void wait_for(pid_t pid)
+{
+	int status;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* How often the kernel has run our program, as it counted itself; false: it did not. */
+static bool kernel_runs(uint64_t *runs)
+{
+	for (int fd = 0; fd < 4096; fd++) {
+		char path[64], line[128];
+		bool ours = false;
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+		CLEANUP(close_file) FILE *file = fopen(path, "re");
+		while (file && fgets(line, sizeof(line), file)) {
+			ours = ours || !strncmp(line, "prog_jited:", 11);
+			unsigned long long count;
+			if (ours && sscanf(line, "run_cnt: %llu", &count) == 1) {
+				*runs = count;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static void each_sample_comes_out_once(void **state)
+{
+	(void)state;
+	int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	BEGIN(scene, 50021, .contexts = SAMPLE_TABLE_BY_NAME);
+	pid_t busy[2] = { burn_as("busy", 400000000), burn_as("busy", 400000000) };
+	for (int i = 0; i < 10; i++) {
+		pid_t short_lived = fork();
+		if (short_lived == 0) {
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(1);
+		}
+		wait_for(short_lived);
+		drain(scene);
+		burn(10000000);
+	}
+	wait_for(busy[0]);
+	wait_for(busy[1]);
+	struct sample_table_sums sums = stop(scene);
+	uint64_t runs;
+	assert_int_equal(sums.lost, 0);
+	assert_true(sums.seen > 1000);
+	assert_true(scene->entries < sums.seen);
+	if (stats >= 0 && kernel_runs(&runs))
+		assert_int_equal(runs, sums.seen);
+	else
+		print_message("the kernel does not say how often programs run\n");
+	print_message("%llu samples in %llu entries\n", (unsigned long long)sums.seen,
+		      (unsigned long long)scene->entries);
+	end(scene);
+	if (stats >= 0)
+		close(stats);
+}
+
+/* Where this program's spin() lies in its file, and in what mapping. */
+static void find_spin(uint64_t *start, uint64_t *end, uint64_t *offset, uint64_t *inode)
+{
+	unsigned long from, to, at, number;
+	char line[512];
+	CLEANUP(close_file) FILE *maps = fopen("/proc/self/maps", "re");
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx %*s %lx %*s %lu", &from, &to, &at, &number) == 4 &&
+		    (uintptr_t)spin >= from && (uintptr_t)spin < to) {
+			*start = from;
+			*end = to;
+			*offset = at;
+			*inode = number;
+			return;
+		}
+	fail_msg("no mapping has spin()");
+}
+
+static void places_are_offsets_in_files(void **state)
+{
+	uint64_t start = 0, finish = 0, offset = 0, inode = 0;
+	(void)state;
+	BEGIN(scene, PERIOD_NS, .contexts = SAMPLE_TABLE_BY_PROCESS);
+	find_spin(&start, &finish, &offset, &inode);
+	burn(20000000);
+	drain(scene);
+	for (uint32_t i = SAMPLE_TABLE_IMAGES; i < IMAGES_MOST; i++)
+		if (scene->images[i].key.inode == inode && scene->images[i].value.start == start)
+			scene->range_image = i;
+	if (!scene->range_image) {
+		end(scene);
+		SKIP("this kernel has no tree of mappings that can be read (Linux 6.1)");
+	}
+	assert_int_equal(scene->images[scene->range_image].value.end, finish);
+	assert_int_equal(scene->images[scene->range_image].value.offset, offset);
+	scene->first = (uintptr_t)spin - start + offset;
+	scene->last = scene->first + 64;
+	burn(50000000);
+	stop(scene);
+	uint64_t own = 0;
+	for (uint32_t i = 1; i < CONTEXTS_MOST; i++)
+		if (scene->contexts[i].key.pid == (uint32_t)getpid())
+			own += scene->contexts[i].samples;
+	/* but for the first part, the clock's own calls, and page faults */
+	assert_true(own > 300);
+	assert_true((double)scene->in_range > 0.5 * (double)own);
+	end(scene);
+}
+
+/* sub $1, %rdi; jne; ret and the like, where no file is */
+static void code_without_a_file_is_an_address_of_its_process(void **state)
+{
+	(void)state;
+#if defined(__x86_64__)
+	static const uint8_t code[] = { 0x48, 0x83, 0xef, 0x01, 0x75, 0xfa, 0xc3 };
+#elif defined(__aarch64__)
+	static const uint8_t code[] = { 0x00, 0x04, 0x00, 0xf1, 0xe1, 0xff,
+					0xff, 0x54, 0xc0, 0x03, 0x5f, 0xd6 };
+#endif
+	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(page, MAP_FAILED);
+	memcpy(page, code, sizeof(code));
+	__builtin___clear_cache((char *)page, (char *)page + sizeof(code));
+	if (mprotect(page, 4096, PROT_READ | PROT_EXEC)) {
+		munmap(page, 4096);
+		SKIP("no code may be made here");
+	}
+	BEGIN(scene, PERIOD_NS, .contexts = SAMPLE_TABLE_BY_NAME);
+	scene->range_image = SAMPLE_TABLE_ADDRESS;
+	scene->first = (uintptr_t)page;
+	scene->last = scene->first + sizeof(code);
+	uint64_t start = cpu_ns();
+	while (cpu_ns() - start < 50000000)
+		((void (*)(uint64_t))(uintptr_t)page)(100000);
+	stop(scene);
+	uint64_t own = 0, addresses = 0;
+	for (uint32_t i = 1; i < CONTEXTS_MOST; i++)
+		if (scene->contexts[i].key.kind == SAMPLE_TABLE_BY_PROCESS &&
+		    scene->contexts[i].key.pid == (uint32_t)getpid()) {
+			own += scene->contexts[i].samples;
+			addresses += scene->contexts[i].of_addresses;
+		}
+	assert_int_equal(own, addresses);
+	assert_true(scene->in_range > 100);
+	end(scene);
+	munmap(page, 4096);
+}
+
+static void without_files_places_are_addresses(void **state)
+{
+	(void)state;
+	BEGIN(scene, PERIOD_NS, .contexts = SAMPLE_TABLE_BY_NAME, .addresses = true);
+	scene->range_image = SAMPLE_TABLE_ADDRESS;
+	scene->first = (uintptr_t)spin;
+	scene->last = scene->first + 64;
+	burn(30000000);
+	stop(scene);
+	assert_true(scene->in_range > 100);
+	end(scene);
+}
+
+static unsigned contexts_named(const struct scene *scene, const char *name, uint64_t *samples)
+{
+	unsigned count = 0;
+	*samples = 0;
+	for (uint32_t i = 1; i < CONTEXTS_MOST; i++)
+		if (scene->contexts[i].value.number && !strcmp(scene->contexts[i].key.name, name)) {
+			count++;
+			*samples += scene->contexts[i].samples;
+		}
+	return count;
+}
+
+static void processes_of_one_name_share_a_context(void **state)
+{
+	uint64_t samples;
+	(void)state;
+	BEGIN(scene, PERIOD_NS, .contexts = SAMPLE_TABLE_BY_NAME);
+	for (int i = 0; i < 12; i++)
+		wait_for(burn_as("one of many", 3000000));
+	stop(scene);
+	assert_int_equal(contexts_named(scene, "one of many", &samples), 1);
+	assert_true(samples > 60);
+	end(scene);
+}
+
+static void a_process_is_another_one_after_exec(void **state)
+{
+	unsigned found = 0;
+	uint64_t execs[2] = { 0 };
+	(void)state;
+	BEGIN(scene, PERIOD_NS, .contexts = SAMPLE_TABLE_BY_PROCESS);
+	pid_t pid = fork();
+	if (pid == 0) {
+		burn(5000000);
+		execl("/proc/self/exe", "again", "again", (char *)NULL);
+		_exit(1);
+	}
+	wait_for(pid);
+	stop(scene);
+	for (uint32_t i = 1; i < CONTEXTS_MOST; i++)
+		if (scene->contexts[i].key.pid == (uint32_t)pid) {
+			assert_int_equal(scene->contexts[i].key.kind, SAMPLE_TABLE_BY_PROCESS);
+			if (found < 2)
+				execs[found] = scene->contexts[i].key.execs;
+			found++;
+		}
+	assert_int_equal(found, 2);
+	assert_int_equal(execs[1], execs[0] + 1);
+	end(scene);
+}
+
+static void threads_may_be_told_apart(void **state)
+{
+	(void)state;
+	BEGIN(scene, PERIOD_NS, .contexts = SAMPLE_TABLE_BY_THREAD);
+	burn(5000000);
+	stop(scene);
+	unsigned own = 0;
+	for (uint32_t i = 1; i < CONTEXTS_MOST; i++)
+		own += scene->contexts[i].key.tid == (uint32_t)getpid() &&
+		       scene->contexts[i].key.kind == SAMPLE_TABLE_BY_THREAD;
+	assert_int_equal(own, 1);
+	end(scene);
+}
+
+/* More names than there is room for, and no room for their news. */
+static void numbers_that_run_out_cost_a_name_and_no_sample(void **state)
+{
+	(void)state;
+	BEGIN(scene, PERIOD_NS, .contexts = SAMPLE_TABLE_BY_NAME, .numbers = 16,
+	      .news = (uint32_t)sysconf(_SC_PAGESIZE));
+	for (int i = 0; i < 60; i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "name %d", i);
+		wait_for(burn_as(name, 2000000));
+	}
+	drain(scene); /* gives numbers anew, */
+	drain(scene); /* and what came before it did */
+	uint64_t unknown = scene->unknown, samples;
+	wait_for(burn_as("after them", 5000000));
+	struct sample_table_sums sums = stop(scene);
+	assert_int_equal(sums.lost, 0);
+	assert_true(unknown > 100);
+	assert_int_equal(scene->unknown, unknown);
+	assert_int_equal(contexts_named(scene, "after them", &samples), 1);
+	assert_true(samples > 25);
+	end(scene);
+}
+
+static void what_has_no_room_is_counted_as_lost(void **state)
+{
+	(void)state;
+	BEGIN(scene, 20011, .contexts = SAMPLE_TABLE_BY_PROCESS, .lines = 1, .spill = 4);
+	for (int i = 0; i < 10; i++) {
+		pid_t short_lived = fork();
+		if (short_lived == 0) {
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(1);
+		}
+		wait_for(short_lived);
+	}
+	struct pollfd told = { .fd = sample_table_poll_fd(scene->table), .events = POLLIN };
+	assert_int_equal(poll(&told, 1, 0), 1);
+	struct sample_table_sums sums = stop(scene);
+	assert_true(sums.lost > 0 && sums.lost < sums.seen);
+	end(scene);
+}
+
+static int refuse_count(void *context, const struct sample_table_count *count)
+{
+	(void)context;
+	(void)count;
+	return -ENOMEM;
+}
+
+static void what_nobody_took_is_lost(void **state)
+{
+	(void)state;
+	BEGIN(scene, PERIOD_NS, .contexts = SAMPLE_TABLE_BY_NAME);
+	burn(5000000);
+	const struct sample_table_visit visit = { scene, note_image, note_context, refuse_count };
+	assert_int_equal(sample_table_drain(scene->table, &visit), -ENOMEM);
+	burn(5000000);
+	struct sample_table_sums sums = stop(scene);
+	assert_true(sums.lost > 25);
+	assert_true(scene->samples > 25);
+	end(scene);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1) {
+		burn(5000000);
+		return 0;
+	}
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_sample_comes_out_once),
+		cmocka_unit_test(places_are_offsets_in_files),
+		cmocka_unit_test(code_without_a_file_is_an_address_of_its_process),
+		cmocka_unit_test(without_files_places_are_addresses),
+		cmocka_unit_test(processes_of_one_name_share_a_context),
+		cmocka_unit_test(a_process_is_another_one_after_exec),
+		cmocka_unit_test(threads_may_be_told_apart),
+		cmocka_unit_test(numbers_that_run_out_cost_a_name_and_no_sample),
+		cmocka_unit_test(what_has_no_room_is_counted_as_lost),
+		cmocka_unit_test(what_nobody_took_is_lost),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

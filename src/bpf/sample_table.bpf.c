@@ -120,10 +120,6 @@ static __always_inline void push_out(struct sample_table_cpu *cpu, __u32 half, _
 	}
 	*to = *entry;
 	cpu->spilled[half] = used + 1;
-	if (used + 1 == settings.spill / 2) {
-		__u64 full = SAMPLE_TABLE_NEWS_SPILL; /* the kind alone */
-		bpf_ringbuf_output(&news, &full, sizeof(full), BPF_RB_FORCE_WAKEUP);
-	}
 }
 
 static __always_inline void count(struct sample_table_cpu *cpu, __u32 number, __u64 place,
@@ -190,29 +186,25 @@ static __always_inline __u32 context_number(struct sample_table_cpu *cpu, struct
 	return number;
 }
 
-static __always_inline void fill_process(struct sample_table_context_key *key, __u64 task,
-					 __u64 leader)
+/* Whose sample it is; `address`: its place is an address, which is of a process. */
+static __always_inline void fill_context(struct sample_table_context_key *key, __u64 task,
+					 int address)
 {
+	__u64 leader = read_word(task + FIELD(task_leader));
+	key->user = (__u32)bpf_get_current_uid_gid();
+	bpf_probe_read_kernel(key->name, sizeof(key->name),
+			      (const void *)(leader + FIELD(task_comm)));
+	if (settings.contexts == SAMPLE_TABLE_BY_NAME && !address) {
+		key->kind = SAMPLE_TABLE_BY_NAME;
+		key->cgroup = bpf_get_current_cgroup_id();
+		if (FIELD(task_cgroups) != KERNEL_FIELD_NONE)
+			key->groups = read_word(task + FIELD(task_cgroups));
+		return;
+	}
 	key->kind = SAMPLE_TABLE_BY_PROCESS;
 	key->pid = bpf_get_current_pid_tgid() >> 32;
 	key->start_ns = read_word(leader + FIELD(task_start));
 	key->execs = read_half(task + FIELD(task_exec));
-}
-
-static __always_inline void fill_context(struct sample_table_context_key *key, __u64 task,
-					 __u64 leader)
-{
-	if (settings.contexts == SAMPLE_TABLE_BY_NAME) {
-		key->kind = SAMPLE_TABLE_BY_NAME;
-		key->user = (__u32)bpf_get_current_uid_gid();
-		key->cgroup = bpf_get_current_cgroup_id();
-		if (FIELD(task_cgroups) != KERNEL_FIELD_NONE)
-			key->groups = read_word(task + FIELD(task_cgroups));
-		bpf_probe_read_kernel(key->name, sizeof(key->name),
-				      (const void *)(leader + FIELD(task_comm)));
-		return;
-	}
-	fill_process(key, task, leader);
 	if (settings.contexts == SAMPLE_TABLE_BY_THREAD) {
 		key->kind = SAMPLE_TABLE_BY_THREAD;
 		key->tid = (__u32)bpf_get_current_pid_tgid();
@@ -372,17 +364,14 @@ int count_sample(struct bpf_perf_event_data *sample)
 	if (!cpu || !last)
 		return 0;
 	__u32 event = bpf_get_attach_cookie(sample) & (SAMPLE_TABLE_EVENTS - 1);
-	__u64 task = bpf_get_current_task(), leader = read_word(task + FIELD(task_leader));
+	__u64 task = bpf_get_current_task();
 	__u64 address = PC(sample->regs), offset = address;
 	__u32 image = SAMPLE_TABLE_KERNEL, generation = state.generation;
 	cpu->events[event].seen++;
 	if (IS_USER(sample->regs))
 		image = find_image(cpu, last, task, address, &offset);
 	struct sample_table_context_key key = { 0 };
-	if (image == SAMPLE_TABLE_ADDRESS && settings.contexts == SAMPLE_TABLE_BY_NAME)
-		fill_process(&key, task, leader);
-	else
-		fill_context(&key, task, leader);
+	fill_context(&key, task, image == SAMPLE_TABLE_ADDRESS);
 	if (last->generation != generation || !same_key(&key, &last->context_key)) {
 		last->context = context_number(cpu, last, &key);
 		last->context_key = key;

@@ -43,6 +43,7 @@ struct sample_table {
 	uint32_t numbers, news_bytes;
 	uint32_t images_known, contexts_known; /* news since the maps were emptied */
 	uint32_t unsought;		       /* lost news that were looked for */
+	bool renewed;
 	const struct sample_table_visit *visit; /* while news are handed out */
 	int failed;
 };
@@ -88,7 +89,7 @@ static int handle_news(void *context, void *data, size_t size)
 	const struct sample_table_news *news = data;
 	const struct sample_table_visit *visit = table->visit;
 	int ret = 0;
-	if (size < sizeof(*news)) /* which only said that it is time to swap */
+	if (size < sizeof(*news))
 		return 0;
 	if (news->kind == SAMPLE_TABLE_NEWS_IMAGE) {
 		table->images_known++;
@@ -218,14 +219,19 @@ int sample_table_attach(const struct sample_table *table, int fd, unsigned event
 	return program_attach(table->program_fd, fd, event);
 }
 
-int sample_table_poll_fd(const struct sample_table *table)
-{
-	return ring_buffer__epoll_fd(table->news);
-}
-
 static struct sample_table_cpu *cpu_of(const struct sample_table *table, uint32_t cpu)
 {
 	return (struct sample_table_cpu *)table->cpus.memory + cpu;
+}
+
+bool sample_table_fills(const struct sample_table *table)
+{
+	uint32_t half = __atomic_load_n(&table->state->half, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < table->settings.cpus; i++)
+		if (__atomic_load_n(&cpu_of(table, i)->spilled[half], __ATOMIC_RELAXED) >
+		    table->settings.spill / 2)
+			return true;
+	return false;
 }
 
 static int visit_entry(const struct sample_table_visit *visit, uint32_t cpu,
@@ -275,7 +281,8 @@ static void look_for_news(struct sample_table *table)
 	while (bpf_map_get_next_key(images, last, &image) == 0) {
 		news.image.key = image;
 		last = &news.image.key;
-		if (bpf_map_lookup_elem(images, &image, &news.image.value) == 0)
+		if (bpf_map_lookup_elem(images, &image, &news.image.value) == 0 &&
+		    news.image.value.number != SAMPLE_TABLE_ADDRESS)
 			handle_news(table, &news, sizeof(news));
 	}
 	news = (struct sample_table_news){ .kind = SAMPLE_TABLE_NEWS_CONTEXT };
@@ -328,7 +335,8 @@ static void renew_numbers(struct sample_table *table)
 	struct sample_table_image_key image;
 	struct sample_table_context_key context;
 	uint32_t most = table->numbers / 4 * 3;
-	if (table->images_known < most && table->contexts_known < most)
+	table->renewed = table->images_known >= most || table->contexts_known >= most;
+	if (!table->renewed)
 		return;
 	forget(table, "images", &image);
 	forget(table, "contexts", &context);
@@ -361,6 +369,22 @@ int sample_table_drain(struct sample_table *table, const struct sample_table_vis
 	}
 	renew_numbers(table);
 	return failed;
+}
+
+bool sample_table_renewed(const struct sample_table *table)
+{
+	return table->renewed;
+}
+
+int sample_table_keep_addresses(struct sample_table *table,
+				const struct sample_table_image_key *key)
+{
+	const struct sample_table_image none = { .number = SAMPLE_TABLE_ADDRESS };
+	int ret = bpf_map_update_elem(program_object_map(table->object, "images"), key, &none,
+				      BPF_ANY);
+	if (ret == 0)
+		__atomic_fetch_add(&table->state->generation, 1, __ATOMIC_RELEASE);
+	return ret;
 }
 
 struct sample_table_sums sample_table_sums(const struct sample_table *table, int cpu,

@@ -48,8 +48,8 @@ void sample_table_freep(struct sample_table **table); /* for CLEANUP() */
  * written. */
 int sample_table_attach(const struct sample_table *table, int fd, unsigned event);
 
-/* Readable when news wait that cannot: a half is about to be full, so swap. It is the table's. */
-int sample_table_poll_fd(const struct sample_table *table);
+/* Whether half of the room beside the lines is used somewhere, so that it is time to drain. */
+bool sample_table_fills(const struct sample_table *table);
 
 struct sample_table_count {
 	uint32_t cpu, event, context, image;
@@ -75,6 +75,14 @@ struct sample_table_visit {
  * and counted so), or a negative errno value where waiting failed, and nothing has changed.
  */
 int sample_table_drain(struct sample_table *table, const struct sample_table_visit *visit);
+
+/* Whether the last drain gave numbers anew: those before it come in one more drain, then no more. */
+bool sample_table_renewed(const struct sample_table *table);
+
+/* From here on places in that file are addresses of processes, as of code that they make themselves. 0 or
+ * a negative errno value. */
+int sample_table_keep_addresses(struct sample_table *table,
+				const struct sample_table_image_key *key);
 
 struct sample_table_sums {
 	uint64_t seen; /* by the program */

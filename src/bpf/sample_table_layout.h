@@ -93,9 +93,9 @@ struct sample_table_image {
 struct sample_table_context_key {
 	uint32_t kind; /* enum sample_table_contexts */
 	uint32_t user;
-	uint64_t cgroup; /* of version 2, */
+	uint64_t cgroup; /* by name: of version 2, */
 	uint64_t groups; /* and what stands for those of version 1 */
-	char name[16];
+	char name[16]; /* of the process */
 	uint32_t pid, tid;
 	uint64_t start_ns; /* since boot */
 	uint64_t execs;
@@ -109,7 +109,6 @@ struct sample_table_context {
 enum sample_table_news_kind {
 	SAMPLE_TABLE_NEWS_IMAGE,
 	SAMPLE_TABLE_NEWS_CONTEXT,
-	SAMPLE_TABLE_NEWS_SPILL, /* half of the room is used: time to swap */
 };
 
 struct sample_table_news {

@@ -34,7 +34,7 @@ static struct {
 	bool gather_unlimited;
 	bool has_period, has_frequency, has_overhead, has_duration, has_epoch;
 	struct option_list pids, tids, events;
-	const char *cpus, *cgroup, *output, *gather_limits;
+	const char *cpus, *cgroup, *output, *gather_limits, *engine;
 	uint64_t gather_ns;
 	uint64_t period, frequency_hz, duration_ns, delay_ns, epoch_ns, merge_ns, ring_pages;
 	double overhead_percent, burst_percent;
@@ -63,6 +63,8 @@ static const struct option options[] = {
 	{ "overhead", 0, OPTION_DOUBLE, "PERCENT",
 	  "the rate that this much of a CPU buys (default 1)", &asked.overhead_percent,
 	  &asked.has_overhead },
+	{ "engine", 0, OPTION_TEXT, "ring|bpf",
+	  "how samples come: one by one (usual), or counted in the kernel", &asked.engine, NULL },
 	{ "no-random", 0, OPTION_FLAG, NULL, "one period throughout", &asked.no_random, NULL },
 	{ "call-graph", 'g', OPTION_FLAG, NULL, "stacks, by frame pointers", &asked.stacks, NULL },
 	{ "edges", 0, OPTION_FLAG, NULL,
@@ -166,6 +168,9 @@ static int check_conflicts(bool command)
 		  asked.gather_ns < SHARE_LEAST_NS))
 		return options_misuse(&verb_record,
 				      "--gather-limits needs a time of at least 20ms, or 'none'");
+	if (asked.engine && strcmp(asked.engine, "ring") != 0 && strcmp(asked.engine, "bpf") != 0)
+		return options_misuse(&verb_record, "--engine is 'ring' or 'bpf', not '%s'",
+				      asked.engine);
 	if (asked.merge_ns < 1000000)
 		return options_misuse(&verb_record, "--merge-interval needs at least 1ms");
 	if (!command && !tasks && !asked.all_cpus && !asked.cpus && !asked.cgroup)
@@ -226,6 +231,8 @@ static int open_recorder(struct recorder *recorder, const struct event_list *eve
 		.overhead_percent = asked.overhead_percent,
 		.fixed_period = asked.has_period || asked.no_random,
 		.delayed = asked.delay_ns > 0,
+		.engine = asked.engine && strcmp(asked.engine, "bpf") == 0 ? COLLECT_ENGINE_BPF
+									   : COLLECT_ENGINE_RING,
 		.stacks = asked.stacks,
 		.user_only = asked.user_only,
 		.kernel_only = asked.kernel_only,

@@ -34,6 +34,7 @@ void collector_free(struct collector *collector)
 	kernel_map_release(&session->kernel);
 	kernel_code_release(&session->kernel_code);
 	sample_memory_close(&session->sample_memory);
+	kernel_counts_release(&session->counted);
 	read_window_release(&session->reads);
 	jit_table_release(&session->jits);
 	edges_release(&session->edges);
@@ -224,6 +225,7 @@ static int open_counters(struct collector *collector, struct error *err)
 	options.features = &plan->features;
 	options.cpus = &plan->cpus;
 	options.watch = &session->watch;
+	options.table = session->counted.table;
 	struct sampler *samplers = plan->samplers;
 	plan->samplers = NULL; /* the counters' from here on */
 	int ret = counters_init(&session->counters, samplers, plan->sampler_count, &options, err);
@@ -294,6 +296,9 @@ int collector_new(const struct collect_options *options, struct collector **out,
 	int ret = plan_make(&collector->plan, options, &collector->session.sample_memory, err);
 	if (ret == 0)
 		ret = init_session(collector, err);
+	if (ret == 0 && collector->plan.counted)
+		ret = kernel_counts_open(&collector->session.counted, options->identity,
+					 collector->plan.follow, err);
 	if (ret == 0 && !options->user_only && !options->redact)
 		kernel_code_open(&collector->session.kernel_code);
 	if (ret == 0)
@@ -322,6 +327,7 @@ int collector_start(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
 	if (ledger_init(&collector->ledger, session, collector_samples_all(collector)) < 0 ||
+	    session_start_counts(session) < 0 ||
 	    targets_start(&collector->targets, &session->ask, collector->options.children) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	ring_keeper_start(&session->keeper, session->counters.rings,

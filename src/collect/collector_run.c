@@ -134,22 +134,41 @@ static int read_counters(struct collector *collector, enum service_purpose purpo
 	return weighs ? counters_read(counters, COUNTERS_COUNTED) : 0;
 }
 
+/* Samples that the kernel counted come before the records up to then are processed, and are added
+ * behind them. */
+static int collect_counts(struct collector *collector, enum service_purpose purpose,
+			  uint64_t *until_ns)
+{
+	struct session *session = &collector->session;
+	bool due = purpose == SERVICE_DRAIN || kernel_counts_due(&session->counted, *until_ns);
+	if (!session->counted.table || !due)
+		return 0;
+	int ret = session_collect_counts(session, &collector->random, until_ns);
+	return ret < 0 ? ret : 1;
+}
+
 static int serve(struct collector *collector, enum service_purpose purpose, struct error *err)
 {
 	struct session *session = &collector->session;
 	uint64_t now = clock_monotonic_ns();
+	uint64_t until = now - SETTLE_MARGIN_NS;
 	int ret = ring_keeper_end(&session->keeper);
 	bool due = ran_out(collector->timer_fd);
 	bool weighs = due && !session->inherit;
 	if (ret == 0)
 		ret = read_counters(collector, purpose, weighs);
+	int counted = ret == 0 ? collect_counts(collector, purpose, &until) : 0;
+	if (counted < 0)
+		ret = counted;
 	urgency_watch(&session->urgency);
 	resume_sideband(collector);
 	ring_watch_renew(&session->counters.watch);
 	ring_watch_renew(&session->counters.sideband_watch);
 	bursts_receive(&session->bursts);
 	if (ret == 0)
-		ret = service_bursts(collector, now - SETTLE_MARGIN_NS);
+		ret = service_bursts(collector, until);
+	if (ret == 0 && counted)
+		ret = session_add_counts(session);
 	/* The socket of a stepper that is gone polls readable for ever. */
 	if (session->bursts.stepper && session->bursts.stepper->lost)
 		epoll_ctl(collector->poll_fd, EPOLL_CTL_DEL, session->bursts.stepper->socket, NULL);
@@ -162,7 +181,8 @@ static int serve(struct collector *collector, enum service_purpose purpose, stru
 				     now);
 	if (ret == 0 && weighs) {
 		ret = session_settle(session, false);
-		counters_redraw(&session->counters, &collector->random);
+		if (!session->counted.table)
+			counters_redraw(&session->counters, &collector->random);
 	}
 	process_reap(&session->processes, now - REAP_AFTER_NS);
 	return ret < 0 ? failed(err, ret) : 0;
@@ -322,8 +342,13 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	ledger_stop(&collector->ledger, session);
 	collector->end_ns = clock_monotonic_ns();
 	int ret = ring_keeper_end(&session->keeper);
+	uint64_t until;
+	if (ret == 0 && session->counted.table)
+		ret = session_collect_counts(session, NULL, &until);
 	if (ret == 0)
 		ret = service_bursts(collector, UINT64_MAX);
+	if (ret == 0 && session->counted.table)
+		ret = session_add_counts(session);
 	if (ret == 0)
 		ret = edges_service(&session->edges, EDGES_WAIT);
 	hotplug_settle(&collector->hotplug, &session->counters, &collector->ledger,

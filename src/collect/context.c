@@ -8,11 +8,11 @@
 #define BEYOND_COMM "[beyond the limit]"
 
 /* Kernel workers are many, with names of what they did last: they count as one. */
-static struct span comm_of(const struct process *process)
+struct span session_comm(const char *comm, bool kernel)
 {
-	if (process->kernel && strncmp(process->comm, KWORKER, sizeof(KWORKER) - 1) == 0)
+	if (kernel && strncmp(comm, KWORKER, sizeof(KWORKER) - 1) == 0)
 		return span_of_text(KWORKER);
-	return process->comm[0] ? span_of_text(process->comm) : (struct span){ NULL, 0 };
+	return comm[0] ? span_of_text(comm) : (struct span){ NULL, 0 };
 }
 
 /* Whether to look a trusted process's user up again: it may change without an exec, as daemons'
@@ -101,10 +101,9 @@ void session_count_mappings(struct session *session, struct process *process)
 	space->held = space->count;
 }
 
-static int add_context(struct session *session, struct process *process,
-		       const struct profile_context *context, uint32_t *id)
+int session_add_context(struct session *session, struct share *share,
+			const struct profile_context *context, uint32_t *id)
 {
-	struct share *share = session_share(session, process);
 	const struct table *table = profile_table(session->profile, PROFILE_CONTEXT);
 	size_t known = table->count;
 	/* A user whose processes have ever new names gets one name for all the rest. */
@@ -125,7 +124,7 @@ static int make_context(struct session *session, struct process *process, uint32
 {
 	struct span group = groups_path(&session->groups, process->group);
 	struct profile_context context = {
-		.comm = comm_of(process),
+		.comm = session_comm(process->comm, process->kernel),
 		.cgroup = group,
 		.container = cgroup_container(group),
 	};
@@ -141,19 +140,24 @@ static int make_context(struct session *session, struct process *process, uint32
 	}
 	if (session->identity & COLLECT_PER_CPU)
 		context.cpu = optional_of((uint64_t)session->counters.cpus[slot]);
-	return add_context(session, process, &context, id);
+	return session_add_context(session, session_share(session, process), &context, id);
+}
+
+int session_ask_group(struct session *session, struct process *process)
+{
+	if (process->asked)
+		return 0;
+	process->asked = true;
+	process->context = 0;
+	return session_read_group(session, process);
 }
 
 int session_context(struct session *session, struct process *process, uint32_t tid, uint32_t slot,
 		    uint32_t *id)
 {
-	if (!process->asked) {
-		process->asked = true;
-		int ret = session_read_group(session, process);
-		if (ret < 0)
-			return ret;
-		process->context = 0;
-	}
+	int ret = session_ask_group(session, process);
+	if (ret < 0)
+		return ret;
 	if (!process->context)
 		process->context = ++session->context_serial;
 	if (!(session->identity & COLLECT_PER_THREAD))
@@ -166,7 +170,7 @@ int session_context(struct session *session, struct process *process, uint32_t t
 		*id = cached->id;
 		return 0;
 	}
-	int ret = make_context(session, process, tid, slot, id);
+	ret = make_context(session, process, tid, slot, id);
 	if (ret == 0)
 		*cached = (struct session_context){ process->context, tid, slot, *id };
 	return ret;

@@ -55,6 +55,8 @@ void counters_release(struct counters *counters)
 			close(counters->rings[i].fd);
 		ring_release(&counters->rings[i]);
 	}
+	for (size_t i = 0; i < counters->link_count; i++)
+		close(counters->links[i]);
 	for (size_t i = 0; i < counters->count; i++)
 		close(counters->list[i].fd);
 	for (size_t i = 0; i < counters->sideband_count; i++)
@@ -75,6 +77,7 @@ void counters_release(struct counters *counters)
 	free(counters->rings);
 	free(counters->sideband_fds);
 	free(counters->output_fds);
+	free(counters->links);
 	free(counters->absences);
 	*counters =
 		(struct counters){ .watch = RING_WATCH_NONE, .sideband_watch = RING_WATCH_NONE };

@@ -28,6 +28,7 @@
 
 struct error;
 struct event;
+struct sample_table;
 
 #define SAMPLER_NAME_SIZE 256
 
@@ -68,12 +69,18 @@ struct counter {
 
 /* What goes into the bill, since the last one. */
 struct lane_sums {
-	uint64_t stored, filtered, stepped, lost_ring, lost_damaged, lost_estimate, throttled,
-		period_changes, stacks_cut;
+	uint64_t stored, filtered, stepped, lost_ring, lost_table, lost_damaged, lost_estimate,
+		throttled, period_changes, stacks_cut;
 	uint64_t unknown[UNKNOWN_CAUSES];
 	uint64_t enabled_ns, running_ns;
 	double count;
 };
+
+/* Samples that were taken and are in no cell. */
+static inline uint64_t lane_lost(const struct lane_sums *sums)
+{
+	return sums->lost_ring + sums->lost_table + sums->lost_damaged;
+}
 
 struct lane {
 	struct weight weight;
@@ -106,6 +113,7 @@ struct counters_options {
 	bool stacks;
 	uint64_t edge_registers;	  /* perf's mask, for samplers with `edges` */
 	struct sample_memory *memory;	  /* for samplers with `memory`; borrowed, outlives us */
+	struct sample_table *table; /* counts all samples; borrowed, outlives us; NULL: rings */
 	const struct helper_watch *watch; /* may end the wait for a task; borrowed; or NULL */
 	bool user_sideband; /* no right to kernel events: the side-band has exclude_kernel */
 };
@@ -129,6 +137,8 @@ struct counters {
 	size_t sideband_count, sideband_capacity; /* where CPUs are watched: by slot */
 	uint64_t sideband_lost;			  /* by those that were replaced */
 	struct perf_layout sideband_layout;
+	int *links; /* of events to the table that counts their samples */
+	size_t link_count, link_capacity;
 	int *output_fds; /* by slot, of the event whose records are attached to samples; -1: none */
 	struct perf_layout output_layout;
 	int memory_refusal;	 /* negative errno: why some samples come without memory; or 0 */

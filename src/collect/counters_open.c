@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "bpf/sample_memory.h"
+#include "bpf/sample_table.h"
 #include "collect/edge_helper.h"
 #include "collect/task_open.h"
 #include "machine/event.h"
@@ -240,6 +241,20 @@ static bool explain_task(pid_t task, int code, struct error *err)
 	return code == -ETIMEDOUT || code == -ECANCELED;
 }
 
+static int attach_table(struct counters *counters, const struct sampler *sampler, size_t index,
+			int fd, struct error *err)
+{
+	if (array_reserve(&counters->links, &counters->link_capacity, counters->link_count,
+			  sizeof(*counters->links)) < 0)
+		return error_set(err, -ENOMEM, "out of memory opening events");
+	int link = sample_table_attach(counters->options.table, fd, (unsigned)index);
+	if (link < 0)
+		return error_set(err, link, "cannot count samples of '%s' in the kernel: %s",
+				 sampler->name, strerror(-link));
+	counters->links[counters->link_count++] = link;
+	return 0;
+}
+
 static int open_counter(struct counters *counters, size_t index, size_t slot, pid_t task,
 			int *group_fd, unsigned long flags, struct error *err)
 {
@@ -264,7 +279,9 @@ static int open_counter(struct counters *counters, size_t index, size_t slot, pi
 	if (ioctl(fd, PERF_EVENT_IOC_ID, &counter.id))
 		ret = error_set(err, -errno, "cannot tell the number of '%s': %s", sampler->name,
 				strerror(errno));
-	if (ret == 0 && sampler->sampled)
+	if (ret == 0 && sampler->sampled && counters->options.table)
+		ret = attach_table(counters, sampler, index, fd, err);
+	else if (ret == 0 && sampler->sampled)
 		ret = attach_ring(counters, counters_ring(counters, slot, false), fd, err);
 	if (ret == 0 && sampler->memory)
 		attach_memory(counters, slot, sampler, fd);

@@ -227,6 +227,7 @@ static void replace(struct generation *generation, struct session *session)
 	generation->tally = tally;
 	edge_tally_release(&session->edges.tally);
 	memset(session->contexts, 0, sizeof(session->contexts));
+	session->dictionaries++;
 	give_back_all(&session->shares);
 }
 

@@ -23,7 +23,7 @@ int session_settle(struct session *session, bool flush)
 		for (size_t slot = 0; slot < session->counters.cpu_count; slot++) {
 			struct lane *lane = counters_lane(&session->counters, i, slot);
 			uint64_t lost =
-				lane->sums.lost_ring + lane->sums.lost_damaged - lane->lost_settled;
+				lane_lost(&lane->sums) - lane->lost_settled;
 			lane->lost_settled += lost;
 			int ret = weight_advance(&lane->weight, lane->advanced, lost, emit_weight,
 						 &session->tally, &lane->sums.lost_estimate);
@@ -38,12 +38,8 @@ int session_settle(struct session *session, bool flush)
 	return 0;
 }
 
-/* Stores the process of a sample, or NULL. A reaped task has no number any more: it is the last one
- * to exit on that CPU. */
-static int find_process(struct session *session, uint32_t pid, size_t slot, struct process **found)
+int session_find_process(struct session *session, uint32_t pid, struct process **found)
 {
-	if (pid == REAPED)
-		pid = session->last_exit[slot];
 	*found = process_find(&session->processes, pid);
 	if (*found && ((*found)->known || (*found)->scanned_ns))
 		return 0;
@@ -58,6 +54,13 @@ static int find_process(struct session *session, uint32_t pid, size_t slot, stru
 	int ret = process->exit_ns ? 0 : session_scan_process(session, pid);
 	*found = process_find(&session->processes, pid);
 	return ret;
+}
+
+/* Stores the process of a sample, or NULL. A reaped task has no number any more: it is the last one
+ * to exit on that CPU. */
+static int find_process(struct session *session, uint32_t pid, size_t slot, struct process **found)
+{
+	return session_find_process(session, pid == REAPED ? session->last_exit[slot] : pid, found);
 }
 
 /* The key of an inherited counter in the read window. */
@@ -188,12 +191,9 @@ static int add_edges(struct session *session, const struct perf_record *record,
 				session->edge_ratio * sample_interval_ns(sampler, lane));
 }
 
-/* Where the user's share has no room for another place, replaces it by the one for all such, with
- * the cause UNKNOWN_BEYOND_LIMIT whatever it was before. */
-static int limit_place(struct session *session, struct process *process, struct tally_place *place,
-		       enum unknown_cause *cause)
+int session_limit_place(struct session *session, struct share *share, struct tally_place *place,
+			enum unknown_cause *cause)
 {
-	struct share *share = process ? session_share(session, process) : &session->shares.own;
 	struct located rest;
 	if (!share->strange || tally_knows(&session->tally, place) ||
 	    share_take(&session->shares, share, SHARE_PLACES, 1))
@@ -248,7 +248,9 @@ static int handle_sample(struct session *session, const struct perf_record *reco
 	place.asker = process ? share_asker(session_share(session, process)) : 0;
 	uint32_t target;
 	if (ret == 0)
-		ret = limit_place(session, process, &place, &leaf.cause);
+		ret = session_limit_place(
+			session, process ? session_share(session, process) : &session->shares.own,
+			&place, &leaf.cause);
 	if (ret == 0 && leaf.cause != UNKNOWN_NONE)
 		lane->sums.unknown[leaf.cause]++;
 	if (ret == 0)

@@ -85,14 +85,16 @@ static int write_lane(const struct session *session, struct profile *to, uint32_
 		      uint64_t cpu, const struct sampler *sampler, struct lane *lane)
 {
 	struct lane_sums *sums = &lane->sums;
-	uint64_t lost = sums->lost_ring + sums->lost_damaged;
+	uint64_t lost = lane_lost(sums);
+	bool counted = session->counted.table != NULL;
 	bool sampled = sampler->sampled;
 	const struct line lines[] = {
 		{ BILL_RUNS, sampled, sums->stored + sums->filtered + sums->stepped + lost },
 		{ BILL_STORED, sampled, sums->stored },
 		{ BILL_FILTERED, session->follow && sampled, sums->filtered },
 		{ BILL_STEPPED, session->bursts.stepper && sampled, sums->stepped },
-		{ BILL_LOST_RING, sampled, sums->lost_ring },
+		{ BILL_LOST_RING, sampled && !counted, sums->lost_ring },
+		{ BILL_LOST_TABLE, sampled && counted, sums->lost_table },
 		{ BILL_LOST_DAMAGED, sampled, sums->lost_damaged },
 		{ BILL_LOST_ESTIMATE, !sampler->clock, sums->lost_estimate },
 		{ BILL_STACKS_CUT, session->stacks && sampled, sums->stacks_cut },
@@ -105,7 +107,7 @@ static int write_lane(const struct session *session, struct profile *to, uint32_
 	int ret = write_lines(to, event, cpu, lines, sizeof(lines) / sizeof(lines[0]));
 	if (ret == 0 && sampled)
 		ret = bill_add_unknown(to, event, cpu, sums->unknown);
-	lane->lost_settled -= sums->lost_ring + sums->lost_damaged;
+	lane->lost_settled -= lost;
 	*sums = (struct lane_sums){ 0 };
 	return ret;
 }

@@ -164,6 +164,20 @@ int session_locate(struct session *session, struct process *process, enum code_m
 	return ret;
 }
 
+int session_locate_file(struct session *session, uint32_t file, uint64_t offset,
+			struct located *out)
+{
+	*out = (struct located){ .cause = UNKNOWN_NO_MAPPING };
+	int ret = 0;
+	if (file && !file_is_runtime_code(file_table_get(&session->files, file))) {
+		out->cause = UNKNOWN_NONE;
+		ret = locate_in_file(session, file, offset, out);
+	}
+	if (ret == 0 && out->cause != UNKNOWN_NONE)
+		ret = session_unknown(session, out->cause, out);
+	return ret;
+}
+
 /* ---- the session as a struct world */
 
 static int world_locate(void *owner, struct process *process, enum code_mode mode, uint64_t address,

@@ -32,6 +32,12 @@ enum collect_edges {
 	COLLECT_EDGES_NONE,
 };
 
+/* How samples come: one by one through rings, or counted in the kernel (collect/kernel_counts.h). */
+enum collect_engine {
+	COLLECT_ENGINE_RING,
+	COLLECT_ENGINE_BPF,
+};
+
 /* What the owner wishes while the collector is busy. */
 enum collect_wish {
 	COLLECT_GO_ON,
@@ -58,6 +64,7 @@ struct collect_options {
 	double overhead_percent; /* the budget, of one CPU; 0: 1 % */
 	bool fixed_period;	 /* periods are not drawn at random */
 	bool delayed;		 /* the command runs for a while before collector_start() */
+	enum collect_engine engine;
 	bool stacks;		 /* call chains by frame pointers */
 	bool user_only, kernel_only;
 	enum collect_edges edges;

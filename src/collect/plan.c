@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "advice/sample_cost.h"
 #include "bpf/sample_memory.h"
+#include "bpf/sample_table.h"
 #include "collect/edge_helper.h"
 #include "collect/perf_limits.h"
 #include "machine/event.h"
@@ -118,7 +119,7 @@ static double budget_rate(const struct plan *plan, const struct collect_options 
 
 static bool usual_edges(const struct sampler *sampler, const struct collect_options *options)
 {
-	return sampler->clock &&
+	return sampler->clock && options->engine == COLLECT_ENGINE_RING &&
 	       (options->target == COLLECT_COMMAND || options->target == COLLECT_TASKS);
 }
 
@@ -378,6 +379,27 @@ static int check_groups(struct plan *plan, const struct collect_options *options
 		"the events apart");
 }
 
+/* What the kernel is to count has to be of CPUs, and nothing but a place. */
+static int check_engine(struct plan *plan, const struct collect_options *options, struct error *err)
+{
+	if (options->engine != COLLECT_ENGINE_BPF)
+		return 0;
+	const char *against = plan->inherit ? "what is watched is tasks, not CPUs, or has no right to these"
+			      : options->stacks	 ? "stacks come through rings"
+			      : plan->edges	 ? "samples to interpret come through rings"
+			      : options->stepper ? "bursts need the samples one by one"
+						 : NULL;
+	for (size_t i = 0; i < plan->sampler_count && !against; i++)
+		if (plan->samplers[i].group_size > 1 || !plan->samplers[i].sampled)
+			against = "groups are read with samples that come through rings";
+	if (!against && plan->sampler_count > SAMPLE_TABLE_EVENTS)
+		against = "there are more events than the table tells apart";
+	plan->counted = true;
+	return against ? error_set(err, -EOPNOTSUPP, "samples cannot be counted in the kernel: %s",
+				   against)
+		       : 0;
+}
+
 int plan_make(struct plan *plan, const struct collect_options *options,
 	      struct sample_memory *memory, struct error *err)
 {
@@ -394,6 +416,8 @@ int plan_make(struct plan *plan, const struct collect_options *options,
 	ret = check_groups(plan, options, err);
 	if (ret == 0)
 		ret = choose_edges(plan, options, err);
+	if (ret == 0)
+		ret = check_engine(plan, options, err);
 	if (ret < 0)
 		return ret;
 	choose_memory(plan, options, memory);

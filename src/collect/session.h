@@ -16,6 +16,7 @@
 #include "collect/guarded.h"
 #include "collect/jit.h"
 #include "collect/kernel_code.h"
+#include "collect/kernel_counts.h"
 #include "collect/kernel_map.h"
 #include "collect/left_out.h"
 #include "collect/options.h"
@@ -67,6 +68,7 @@ struct session {
 	struct kernel_map kernel;
 	struct kernel_code kernel_code;
 	struct sample_memory sample_memory; /* opened before the counters, closed after them */
+	struct kernel_counts counted;	    /* likewise */
 	struct read_window reads;
 	struct jit_table jits;
 	struct shares shares;
@@ -83,6 +85,7 @@ struct session {
 	uint32_t unknown_images[UNKNOWN_CAUSES]; /* that stand for each cause; 0: none yet */
 	struct session_context contexts[SESSION_CONTEXT_CACHE];
 	uint32_t context_serial;	       /* given last */
+	uint32_t dictionaries;		       /* of `profile`: another number when they are dropped */
 	uint32_t *last_exit;		       /* pid of the last process to exit, by CPU slot */
 	const struct collect_options *options; /* the collector's */
 	unsigned identity;		       /* set of enum collect_identity */
@@ -104,8 +107,27 @@ struct session {
 int session_copy_rings(struct session *session);
 /* Processes one record of a ring; records come in the order of time. A ring_handle. */
 int session_process_record(void *session, struct ring *ring, const void *record, size_t size_bytes);
+/* Stores the process of that pid, or NULL; one whose records were lost is read from /proc. 0 or
+ * -ENOMEM. */
+int session_find_process(struct session *session, uint32_t pid, struct process **found);
+/* Where the user's share has no room for another place, replaces it by the one for all such, with
+ * the cause UNKNOWN_BEYOND_LIMIT whatever it was before. 0 or -ENOMEM. */
+int session_limit_place(struct session *session, struct share *share, struct tally_place *place,
+			enum unknown_cause *cause);
 /* Hands the weights that are settled to the tally; `flush`: all that is left. 0 or -ENOMEM. */
 int session_settle(struct session *session, bool flush);
+
+/* count_intake.c, where session->counted has a table: */
+/* To be called when the events are open and before they start. 0 or -ENOMEM. */
+int session_start_counts(struct session *session);
+/*
+ * Takes what was counted so far, draws new periods (`random` not NULL), and stores the time up to
+ * which side-band records must be processed before session_add_counts(). 0 or a negative errno.
+ */
+int session_collect_counts(struct session *session, struct random_state *random,
+			   uint64_t *until_ns);
+/* Adds what was collected. 0 or a negative errno. */
+int session_add_counts(struct session *session);
 
 /* gather.c: what the owner wishes now. */
 enum collect_wish session_wish(struct session *session);
@@ -129,6 +151,14 @@ struct share *session_payer(struct session *session, struct process *process);
 int session_context(struct session *session, struct process *process, uint32_t tid, uint32_t slot,
 		    uint32_t *context);
 
+/* Reads the process's control group, unless that is known. 0 or -ENOMEM. */
+int session_ask_group(struct session *session, struct process *process);
+/* What a process of that name is called in a context. */
+struct span session_comm(const char *comm, bool kernel);
+/* Stores the number of a context, for which `share` pays. 0 or -ENOMEM. */
+int session_add_context(struct session *session, struct share *share,
+			const struct profile_context *context, uint32_t *id);
+
 /* Whether the process's share has room for one more mapping, and for a copy of the mappings that it
  * still has in common with another process; else counts one as refused. */
 bool session_may_map(struct session *session, struct process *process);
@@ -141,6 +171,9 @@ void session_forget_space(void *session, struct address_space *space);
 /* locate.c: stores where an address lies, or the image of why that is unknown. 0 or -ENOMEM. */
 int session_locate(struct session *session, struct process *process, enum code_mode mode,
 		   uint64_t address, enum frame_kind kind, struct located *out);
+/* As above, of a place in a file; `file`: its number, 0: none is known. */
+int session_locate_file(struct session *session, uint32_t file, uint64_t offset,
+			struct located *out);
 /* Stores the place of all addresses that are unknown for that cause. 0 or -ENOMEM. */
 int session_unknown(struct session *session, enum unknown_cause cause, struct located *out);
 /* The session as src/intake sees it. */

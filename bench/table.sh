@@ -11,9 +11,9 @@ cat >source.c <<'END'
 int main(int argc, char **argv) { printf("%s %f\n", argv[0], sin(argc)); return strcmp(argv[0], "x") && abs(argc); }
 END
 # at the same addresses each time, which stand for places in files then
-perf record -q -a -e cpu-clock -F "${TABLE_RATE:-4999}" -o $trace -- setarch -R sh -c '
+perf record -q -a -e cpu-clock -F 4999 -o $trace -- setarch -R sh -c '
 	"$1/two_loops" 2000000000 & i=0
-	while [ $i -lt '"${TABLE_RUNS:-60}"' ]; do cc -O1 -o out source.c -lm; i=$((i + 1)); done; kill $! 2>/dev/null; true' sh "$KERNELS" \
+	while [ $i -lt 60 ]; do cc -O1 -o out source.c -lm; i=$((i + 1)); done; kill $! 2>/dev/null; true' sh "$KERNELS" \
 	>perf.log 2>&1 || skip "perf cannot record here: $(tail -n 1 perf.log)"
 perf script -i $trace -F comm,cpu,time,ip,dso 2>/dev/null >trace.text
 echo "# $(uname -m) $(uname -r), $(nproc) CPUs, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"

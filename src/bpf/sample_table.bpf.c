@@ -168,6 +168,8 @@ static __always_inline __u32 context_number(struct sample_table_cpu *cpu, struct
 	struct sample_table_context *known = bpf_map_lookup_elem(&contexts, key);
 	if (known)
 		return known->number;
+	if (state.context_count >= settings.numbers) /* which takes no number */
+		return SAMPLE_TABLE_UNKNOWN;
 	struct sample_table_news *said = &last->news;
 	__u32 number = __sync_fetch_and_add(&state.contexts, 1) + 1;
 	number &= (1u << SAMPLE_TABLE_CONTEXT_BITS) - 1;
@@ -182,6 +184,7 @@ static __always_inline __u32 context_number(struct sample_table_cpu *cpu, struct
 		known = bpf_map_lookup_elem(&contexts, key);
 		return known ? known->number : SAMPLE_TABLE_UNKNOWN;
 	}
+	__sync_fetch_and_add(&state.context_count, 1);
 	tell(cpu, said);
 	return number;
 }
@@ -277,6 +280,8 @@ static __always_inline __u32 image_number(struct sample_table_cpu *cpu, struct r
 	struct sample_table_image *known = bpf_map_lookup_elem(&images, key);
 	if (known)
 		return known->number;
+	if (state.image_count >= settings.numbers)
+		return SAMPLE_TABLE_ADDRESS;
 	struct sample_table_news *said = &last->news;
 	__u32 given = __sync_fetch_and_add(&state.images, 1);
 	said->kind = SAMPLE_TABLE_NEWS_IMAGE;
@@ -292,6 +297,7 @@ static __always_inline __u32 image_number(struct sample_table_cpu *cpu, struct r
 		known = bpf_map_lookup_elem(&images, key);
 		return known ? known->number : SAMPLE_TABLE_ADDRESS;
 	}
+	__sync_fetch_and_add(&state.image_count, 1);
 	tell(cpu, said);
 	return said->image.value.number;
 }

@@ -40,8 +40,7 @@ struct sample_table {
 	int barrier_fd, barrier_inner_fd; /* see wait_for_programs() */
 	uint64_t *abandoned; /* samples whose visit failed: of each CPU, of each event */
 	struct ring_buffer *news;
-	uint32_t numbers, news_bytes;
-	uint32_t images_known, contexts_known; /* news since the maps were emptied */
+	uint32_t news_bytes;
 	uint32_t unsought;		       /* lost news that were looked for */
 	bool renewed;
 	const struct sample_table_visit *visit; /* while news are handed out */
@@ -92,10 +91,8 @@ static int handle_news(void *context, void *data, size_t size)
 	if (size < sizeof(*news))
 		return 0;
 	if (news->kind == SAMPLE_TABLE_NEWS_IMAGE) {
-		table->images_known++;
 		ret = visit->image(visit->context, &news->image.key, &news->image.value);
 	} else if (news->kind == SAMPLE_TABLE_NEWS_CONTEXT) {
-		table->contexts_known++;
 		ret = visit->named(visit->context, &news->context.key, &news->context.value);
 	}
 	if (ret < 0 && table->failed == 0)
@@ -159,8 +156,8 @@ static int load(struct sample_table *table, struct error *err)
 		{ "lines", 2 * settings->cpus << settings->lines_bits },
 		{ "spill", 2 * settings->cpus * settings->spill },
 		{ "cpus", settings->cpus },
-		{ "images", table->numbers },
-		{ "contexts", table->numbers },
+		{ "images", settings->numbers },
+		{ "contexts", settings->numbers },
 		{ "news", table->news_bytes },
 	};
 	const struct program_object_settings told = { .constants = settings,
@@ -194,12 +191,12 @@ int sample_table_new(const struct sample_table_options *options, struct sample_t
 	if (!table->abandoned)
 		return error_set(err, -ENOMEM, "cannot count samples in the kernel: %s",
 				 strerror(ENOMEM));
-	table->numbers = or_usual(options->numbers, NUMBERS_USUAL);
 	table->news_bytes = or_usual(options->news, NEWS_USUAL);
 	table->settings = (struct sample_table_settings){
 		.cpus = (uint32_t)cpus,
 		.lines_bits = (uint32_t)__builtin_ctz(or_usual(options->lines, LINES_USUAL)),
 		.spill = or_usual(options->spill, SPILL_USUAL),
+		.numbers = or_usual(options->numbers, NUMBERS_USUAL),
 		.contexts = options->contexts,
 	};
 	int ret = kernel_layout_read(&table->settings.layout, err);
@@ -324,7 +321,7 @@ static void forget(const struct sample_table *table, const char *map, void *key)
 {
 	int fd = program_object_map(table->object, map);
 	/* programs give new ones meanwhile */
-	for (uint32_t i = 0; i < 2 * table->numbers; i++)
+	for (uint32_t i = 0; i < 2 * table->settings.numbers; i++)
 		if (bpf_map_get_next_key(fd, NULL, key) < 0 || bpf_map_delete_elem(fd, key) < 0)
 			break;
 }
@@ -334,13 +331,14 @@ static void renew_numbers(struct sample_table *table)
 {
 	struct sample_table_image_key image;
 	struct sample_table_context_key context;
-	uint32_t most = table->numbers / 4 * 3;
-	table->renewed = table->images_known >= most || table->contexts_known >= most;
+	uint32_t most = table->settings.numbers / 4 * 3;
+	table->renewed = table->state->image_count >= most || table->state->context_count >= most;
 	if (!table->renewed)
 		return;
 	forget(table, "images", &image);
 	forget(table, "contexts", &context);
-	table->images_known = table->contexts_known = 0;
+	__atomic_store_n(&table->state->image_count, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&table->state->context_count, 0, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&table->state->generation, 1, __ATOMIC_RELEASE);
 }
 
@@ -405,4 +403,9 @@ struct sample_table_sums sample_table_sums(const struct sample_table *table, int
 uint32_t sample_table_cpus(const struct sample_table *table)
 {
 	return table->settings.cpus;
+}
+
+size_t sample_table_bytes(const struct sample_table *table)
+{
+	return table->lines.size + table->spill.size + table->cpus.size;
 }

@@ -92,5 +92,7 @@ struct sample_table_sums {
 /* Of all that ever was, on one CPU, or all (-1). */
 struct sample_table_sums sample_table_sums(const struct sample_table *table, int cpu,
 					   unsigned event);
+/* Bytes of memory that the table takes, but for the numbers. */
+size_t sample_table_bytes(const struct sample_table *table);
 /* How many CPUs there may be: the highest number, and one. */
 uint32_t sample_table_cpus(const struct sample_table *table);

@@ -66,6 +66,7 @@ struct sample_table_settings {
 	uint32_t cpus;	     /* the highest number, and one */
 	uint32_t lines_bits; /* log2 of lines in one half of one CPU */
 	uint32_t spill;	     /* room in one half of one CPU */
+	uint32_t numbers;    /* room for in each map */
 	uint32_t contexts;   /* enum sample_table_contexts */
 };
 
@@ -74,6 +75,7 @@ struct sample_table_state {
 	uint32_t half;	     /* that is written now: 0 or 1 */
 	uint32_t generation; /* of numbers: what is remembered of an earlier one is looked up anew */
 	uint32_t images, contexts; /* numbers given so far */
+	uint32_t image_count, context_count; /* how many of them the maps hold, about */
 };
 
 /* Keys and values of the maps that have the numbers. All of a key counts, so no byte is undefined. */

@@ -194,8 +194,6 @@ int accuracy_probe(const struct accuracy_options *options, char *const argv[])
 		if (ended)
 			return ended;
 	}
-	if (breakpoints_try(&err) < 0)
-		return message_failure(&err);
 	if (breakpoints_new(options->probes.items, options->probes.count, options->limit,
 			    &breakpoints, &err) < 0)
 		return message_failure(&err);

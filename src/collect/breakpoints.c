@@ -33,6 +33,7 @@ struct breakpoints {
 	uint64_t limit;
 	pid_t pid;
 	bool execed;
+	bool tried;			   /* breakpoints_try() has succeeded */
 	bool mapping;			   /* the command is in a system call that maps */
 	uint64_t linker_start, linker_end; /* the dynamic linker's code; both 0: none */
 };
@@ -163,6 +164,10 @@ static int refused(const struct breakpoint *breakpoint, int code, struct error *
 
 static int arm(struct breakpoints *breakpoints, struct breakpoint *breakpoint, struct error *err)
 {
+	int ret = breakpoints->tried ? 0 : breakpoints_try(err);
+	if (ret < 0)
+		return ret;
+	breakpoints->tried = true;
 	int fd = open_at(breakpoint->place.address, breakpoints->pid);
 	if (fd < 0)
 		return refused(breakpoint, fd, err);

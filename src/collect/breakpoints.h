@@ -33,8 +33,9 @@ struct breakpoint {
 	int fd;	      /* private: -1 without a breakpoint */
 };
 
-/* Counts what this thread does: where breakpoints are accepted but never reached, as in virtual
- * machines without debug registers, -EOPNOTSUPP with *err; else 0. */
+/* Counts something that this thread does: where breakpoints are accepted but never reached, as in
+ * virtual machines without debug registers, -EOPNOTSUPP with *err; else 0. It is done before the
+ * first one of a command is set. */
 int breakpoints_try(struct error *err);
 
 /* For the first BREAKPOINTS_MAX of `texts` (collect/code_place.h), which are borrowed. `limit`: the

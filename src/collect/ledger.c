@@ -238,6 +238,8 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 		bytes += ring_counted(&counters->rings[i].bytes);
 		memory += counters->rings[i].data_bytes;
 	}
+	if (session->counted.table)
+		memory += sample_table_bytes(session->counted.table);
 	uint64_t lost = sideband_lost(session);
 	uint64_t damaged = session->damaged; /* records that belong to no event */
 	for (size_t i = 0; i < 2 * counters->cpu_count; i++)

@@ -10,11 +10,17 @@ void pace_init(struct pace *pace, double first_ns, double limit_ns, double cost_
 	};
 }
 
+static double least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
 double pace_admit(struct pace *pace, double allowance_ns)
 {
-	pace->saved_ns += allowance_ns;
-	if (pace->saved_ns > pace->limit_ns)
-		pace->saved_ns = pace->limit_ns;
+	double back_ns = least(pace->debt_ns, pace->debt_ns > pace->limit_ns ? allowance_ns
+									     : allowance_ns / 2);
+	pace->debt_ns -= back_ns;
+	pace->saved_ns = least(pace->saved_ns + allowance_ns - back_ns, pace->limit_ns);
 	if (pace->saved_ns < pace->cost_ns)
 		return 0;
 	pace->saved_ns -= pace->cost_ns;
@@ -27,7 +33,11 @@ void pace_settle(struct pace *pace, uint64_t count, double set_aside_ns, double 
 		return;
 	if (pace->counted == GUESS && cost_ns > set_aside_ns)
 		cost_ns = set_aside_ns;
-	pace->saved_ns += set_aside_ns - cost_ns;
+	pace->debt_ns += cost_ns - set_aside_ns;
+	if (pace->debt_ns < 0) {
+		pace->saved_ns -= pace->debt_ns;
+		pace->debt_ns = 0;
+	}
 	double mean = cost_ns / (double)count;
 	double before = pace->counted < MEMORY ? (double)pace->counted : MEMORY;
 	pace->cost_ns += (mean - pace->cost_ns) * (double)count / (before + (double)count);

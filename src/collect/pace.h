@@ -1,14 +1,17 @@
 /*
  * pace - a token bucket that admits pieces of work up to a budget of CPU time. Each
  * candidate earns an allowance; one is admitted when the mean cost of recent pieces is saved
- * up. So candidates are admitted as evenly as can be, whatever each turns out to cost.
+ * up. So candidates are admitted as evenly as can be, whatever each turns out to cost: what some
+ * cost more than that is paid back by half of what comes in, until it is more than the limit, so that
+ * fewer are admitted for a while, and not none.
  */
 #pragma once
 
 #include <stdint.h>
 
 struct pace {
-	double saved_ns;  /* below 0: overdrawn */
+	double saved_ns;
+	double debt_ns;	  /* what pieces have cost more than was set aside for them */
 	double limit_ns;  /* the most that is saved: quiet times must not pay for a burst */
 	double cost_ns;	  /* of one piece, as a moving average */
 	uint64_t counted; /* how many pieces made that average */

@@ -323,7 +323,8 @@ static void choose_mode(struct plan *plan, const struct collect_options *options
 	bool allowed = may_watch_cpus(plan);
 	plan->inherit = options->target == COLLECT_TASKS;
 	if (options->target == COLLECT_COMMAND) {
-		plan->follow = allowed && (!options->fixed_period || cannot_inherit(plan));
+		plan->follow = allowed && (!options->fixed_period || cannot_inherit(plan) ||
+					   options->engine == COLLECT_ENGINE_BPF);
 		plan->inherit = !plan->follow;
 		if (!allowed && !options->fixed_period)
 			collect_note(options, COLLECT_NOTE,

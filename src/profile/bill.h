@@ -71,7 +71,7 @@ struct profile;
 #define BILL_SAMPLED_USER_NS	"sampled_user_ns" /* CPU time of the processes that were sampled */
 #define BILL_SAMPLED_SYSTEM_NS	"sampled_system_ns"
 #define BILL_SELF_CPU_NS	"self_cpu_ns"  /* CPU time of the collector itself */
-#define BILL_SELF_BYTES		"self_bytes"   /* bytes of rings and of copies of files */
+#define BILL_SELF_BYTES		"self_bytes"   /* bytes of rings, tables and copies of files */
 #define BILL_RING_BYTES		"ring_bytes"   /* bytes that came through the rings */
 #define BILL_INTERPRET_NS	"interpret_ns" /* part of self_cpu_ns: interpreting samples */
 #define BILL_BURSTS		"bursts" /* stretches of single steps, of one instruction or more */

@@ -199,7 +199,7 @@ static void burn(uint64_t ns)
 {
 	uint64_t start = cpu_ns();
 	while (cpu_ns() - start < ns)
-		spin(20000);
+		spin(200000);
 }
 
 /* A child that has a name of its own and burns some time. */
@@ -306,8 +306,8 @@ static uint64_t own_samples(const struct scene *scene)
 	return own;
 }
 
-/* Most samples of user code are in spin(), which lies at `first`, but for those of the clock. On a
- * machine that is emulated few are in user code. */
+/* Samples of user code are in spin(), which lies at `first`, but for those of the clock, which are
+ * many where a system call is slow. On a machine that is emulated few are in user code. */
 static void count_spin(struct scene *scene, uint64_t first)
 {
 	uint64_t before = own_samples(scene);
@@ -320,7 +320,7 @@ static void count_spin(struct scene *scene, uint64_t first)
 	}
 	uint64_t own = own_samples(scene) - before;
 	assert_true(own >= 100);
-	assert_true((double)scene->in_range > 0.5 * (double)own);
+	assert_true((double)scene->in_range > 0.3 * (double)own);
 }
 
 static void places_are_offsets_in_files(void **state)
@@ -443,14 +443,18 @@ static void a_process_is_another_one_after_exec(void **state)
 	}
 	wait_for(pid);
 	stop(scene);
-	for (uint32_t i = 1; i < CONTEXTS_MOST; i++)
-		if (scene->contexts[i].key.pid == (uint32_t)pid) {
-			assert_int_equal(scene->contexts[i].key.kind, SAMPLE_TABLE_BY_PROCESS);
-			if (found < 2)
-				execs[found] = scene->contexts[i].key.execs;
-			found++;
-		}
-	assert_int_equal(found, 2);
+	for (uint32_t i = 1; i < CONTEXTS_MOST; i++) {
+		const struct sample_table_context_key *key = &scene->contexts[i].key;
+		if (key->pid != (uint32_t)pid)
+			continue;
+		assert_int_equal(key->kind, SAMPLE_TABLE_BY_PROCESS);
+		/* in the middle of an exec it has its new name already */
+		if (!found++ || key->execs > execs[1])
+			execs[1] = key->execs;
+		if (found == 1 || key->execs < execs[0])
+			execs[0] = key->execs;
+	}
+	assert_in_range(found, 2, 3);
 	assert_int_equal(execs[1], execs[0] + 1);
 	end(scene);
 }
@@ -480,17 +484,18 @@ static void numbers_that_run_out_cost_a_name_and_no_sample(void **state)
 		snprintf(name, sizeof(name), "name %d", i);
 		wait_for(burn_as(name, 2000000));
 	}
-	drain(scene); /* gives numbers anew, */
+	drain(scene);
 	assert_true(sample_table_renewed(scene->table));
-	drain(scene); /* and what came before it did */
-	uint64_t unknown = scene->unknown, samples;
-	wait_for(burn_as("after them", 5000000));
-	struct sample_table_sums sums = stop(scene);
-	assert_int_equal(sums.lost, 0);
-	assert_true(unknown > 0);
-	assert_int_equal(scene->unknown, unknown);
-	assert_int_equal(contexts_named(scene, "after them", &samples), 1);
+	assert_true(scene->unknown > 0);
+	/* Names get numbers again; while other programs take them all, not this one. */
+	uint64_t samples = 0;
+	for (int tries = 0; tries < 100 && !samples; tries++) {
+		wait_for(burn_as("after them", 5000000));
+		drain(scene);
+		contexts_named(scene, "after them", &samples);
+	}
 	assert_true(samples > 0);
+	assert_int_equal(stop(scene).lost, 0);
 	end(scene);
 }
 

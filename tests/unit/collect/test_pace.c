@@ -51,22 +51,29 @@ static void idle_times_save_up_no_more_than_the_limit(void **state)
 	assert_int_equal(taken(&pace, 100, 0, 100), 5);
 }
 
-static void what_was_spent_beforehand_is_earned_first(void **state)
+static void what_was_spent_beforehand_is_paid_back_by_half(void **state)
 {
 	(void)state;
-	struct pace pace;
-	pace_init(&pace, 100, 1000, 10);
-	double set_aside = pace_admit(&pace, 0);
-	assert_true(set_aside == 10);
-	pace_settle(&pace, 1, set_aside, 10);
-	set_aside = pace_admit(&pace, 0);
-	assert_true(set_aside == 10);
-	pace_settle(&pace, 1, set_aside, 1090);
-	assert_true(pace.saved_ns == -1000);
-	assert_int_equal(taken(&pace, 100, 10, 1100), 0);
-	/* nothing was taken: what was set aside comes back */
-	pace_settle(&pace, 0, 10, 0);
-	assert_true(pace.saved_ns == 0);
+	struct pace pace = { .limit_ns = 1000, .cost_ns = 10, .counted = 5000 };
+	pace_settle(&pace, 1, 10, 910);
+	assert_true(pace.debt_ns == 900);
+	/* one in two until it is paid back, then all */
+	pace.cost_ns = 10;
+	unsigned count = taken(&pace, 160, 10, 10);
+	assert_in_range(count, 79, 80);
+	assert_true(pace.debt_ns == 100);
+	count = taken(&pace, 120, 10, 10);
+	assert_in_range(count, 109, 110);
+	assert_true(pace.debt_ns == 0);
+	/* more than the limit is paid back first */
+	pace_settle(&pace, 1, 10, 2010);
+	pace.cost_ns = 10;
+	assert_in_range(taken(&pace, 100, 10, 10), 0, 1);
+	assert_in_range(taken(&pace, 200, 10, 10), 99, 101);
+	/* what cost less pays, too */
+	pace = (struct pace){ .limit_ns = 1000, .cost_ns = 10, .debt_ns = 5, .counted = 5000 };
+	pace_settle(&pace, 1, 10, 2);
+	assert_true(pace.debt_ns == 0 && pace.saved_ns == 3);
 }
 
 /* The first pieces pay for starting, which those that follow need not earn. */
@@ -93,7 +100,7 @@ int main(void)
 		cmocka_unit_test(what_is_cheap_is_always_taken),
 		cmocka_unit_test(what_is_dear_is_taken_as_often_as_is_paid_for),
 		cmocka_unit_test(idle_times_save_up_no_more_than_the_limit),
-		cmocka_unit_test(what_was_spent_beforehand_is_earned_first),
+		cmocka_unit_test(what_was_spent_beforehand_is_paid_back_by_half),
 		cmocka_unit_test(starting_is_not_taken_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,16 +46,18 @@ for loop in loop_4 loop_8; do
 		"$(awk "BEGIN { print 1.02 * $((1 << LAB_ICOUNT)) }")"
 done
 
-# Counted in the kernel, both are sampled, on whole CPUs: others' user code has its part of the counts.
-culprit record -u --engine bpf -e cycles -e instructions -c $period -o counted.prof -- "$KERNELS/two_loops"
+# Counted in the kernel, both are sampled, on whole CPUs: others' user code has its part of the counts. A
+# quarter as often: the kernel stops events whose interrupts take it long, as two do in emulation.
+culprit record -u --engine bpf -e cycles -e instructions -c $((4 * period)) -o counted.prof -- "$KERNELS/two_loops"
 "$TOOLS/cells" counted.prof >cells
 for loop in loop_4 loop_8; do
 	set -- $(cell_of $loop cycles) $(cell_of $loop instructions)
 	echo "$loop, counted in the kernel: $1 samples, $2 cycles, $3 samples, $4 instructions"
-	expect_between "samples of cycles in $loop" "$1" $((50 * ${loop#loop_} - 2)) $((50 * ${loop#loop_} + 2))
+	expect_between "samples of cycles in $loop" "$1" $((12 * ${loop#loop_})) $((13 * ${loop#loop_}))
+	# a sample more or less of 50 is 2 %
 	expect_between "CPI of $loop, counted in the kernel" "$(awk "BEGIN { print $2 / $4 }")" \
-		"$(awk "BEGIN { print 0.98 * $((1 << LAB_ICOUNT)) }")" \
-		"$(awk "BEGIN { print 1.02 * $((1 << LAB_ICOUNT)) }")"
+		"$(awk "BEGIN { print 0.96 * $((1 << LAB_ICOUNT)) }")" \
+		"$(awk "BEGIN { print 1.04 * $((1 << LAB_ICOUNT)) }")"
 done
 
 # Without -e a running process is sampled too: by the group where this kernel can, else by cycles alone.

@@ -189,7 +189,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static __attribute__((noinline)) void spin(uint64_t turns)
+static __attribute__((noinline, noclone)) void spin(uint64_t turns)
 {
 	for (uint64_t i = 0; i < turns; i++)
 		__asm__ volatile("");

@@ -46,19 +46,21 @@ for loop in loop_4 loop_8; do
 		"$(awk "BEGIN { print 1.02 * $((1 << LAB_ICOUNT)) }")"
 done
 
-# Counted in the kernel, both are sampled, on whole CPUs: others' user code has its part of the counts. A
-# quarter as often: the kernel stops events whose interrupts take it long, as two do in emulation.
+# Counted in the kernel, both are sampled, on whole CPUs. An overflow of the emulated counter of
+# instructions may be seen at the next exception only, in the kernel's code or another process, by this engine
+# and by rings alike: some samples in a hundred are missing in the loops.
 culprit record -u --engine bpf -e cycles -e instructions -c $((4 * period)) -o counted.prof -- "$KERNELS/two_loops"
 "$TOOLS/cells" counted.prof >cells
+all=0
 for loop in loop_4 loop_8; do
 	set -- $(cell_of $loop cycles) $(cell_of $loop instructions)
 	echo "$loop, counted in the kernel: $1 samples, $2 cycles, $3 samples, $4 instructions"
-	expect_between "samples of cycles in $loop" "$1" $((12 * ${loop#loop_})) $((13 * ${loop#loop_}))
-	# a sample more or less of 50 is 2 %
-	expect_between "CPI of $loop, counted in the kernel" "$(awk "BEGIN { print $2 / $4 }")" \
-		"$(awk "BEGIN { print 0.96 * $((1 << LAB_ICOUNT)) }")" \
-		"$(awk "BEGIN { print 1.04 * $((1 << LAB_ICOUNT)) }")"
+	expect_between "samples of cycles in $loop" "$1" $((25 * ${loop#loop_} / 2 - 1)) $((25 * ${loop#loop_} / 2 + 1))
+	expect_between "cycles of $loop, counted in the kernel" "$2" $((97 * 50000 * ${loop#loop_} << LAB_ICOUNT)) \
+		$((103 * 50000 * ${loop#loop_} << LAB_ICOUNT))
+	all=$((all + $4))
 done
+expect_between "instructions of both, counted in the kernel" $all 54000000 61200000
 
 # Without -e a running process is sampled too: by the group where this kernel can, else by cycles alone.
 "$KERNELS/busy" split 60 &

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/count_of.h"
 #include "collect/cgroup.h"
 #include "collect/session.h"
 
@@ -147,44 +148,68 @@ static int take_context(struct session *session, const struct counted_news *news
 	return ret;
 }
 
-/* The file that a mapping of the process is of; 0: none is known there. */
-static uint32_t mapped_file(struct session *session, uint32_t pid, uint64_t start)
+/* Whether a mapping is the one that an image was seen in: of the same file; or, where the file has
+ * another device, as an overlay's has for the kernel's own inode, at the same place. */
+static bool is_seen_in(const struct session *session, const struct counted_news *news,
+		       const struct mapping *mapping)
 {
-	const struct process *process = process_find(&session->processes, pid);
-	const struct mapping *mapping = process ? process_mapping(process, start) : NULL;
-	return mapping ? mapping->file : 0;
+	const struct file *file = mapping ? file_table_get(&session->files, mapping->file) : NULL;
+	const struct sample_table_image_key *key = &news->image_key;
+	if (!file)
+		return false;
+	if (file->major == key->device >> DEVICE_BITS &&
+	    file->minor == (key->device & ((1u << DEVICE_BITS) - 1)))
+		return file->inode == key->inode &&
+		       (!file->generation_known || file->generation == key->generation);
+	return mapping->start == news->image.start && mapping->end == news->image.end &&
+	       mapping->offset == news->image.offset;
 }
 
-/* By its mapping, if that is known: an overlay's files have other devices there than the kernel's
- * own inode says. Else by its inode, which another process may have mapped under its name. */
+/* The file that the process has mapped there, or had before an exec; 0: none is known. */
+static uint32_t mapped_file(const struct session *session, const struct counted_news *news)
+{
+	const struct process *process = process_find(&session->processes, news->image.pid);
+	struct address_space *const spaces[] = { process ? process->space : NULL,
+						 process ? process->former : NULL };
+	for (size_t i = 0; i < COUNT_OF(spaces); i++) {
+		const struct mapping *mapping =
+			spaces[i] ? address_space_find(spaces[i], news->image.start) : NULL;
+		if (is_seen_in(session, news, mapping))
+			return mapping->file;
+	}
+	return 0;
+}
+
+/* The file of that inode, which another process may have mapped under its name. */
+static int find_by_inode(struct session *session, const struct counted_news *news, uint32_t *file)
+{
+	struct process *process = process_find(&session->processes, news->image.pid);
+	struct share *share = process ? session_share(session, process) : &session->shares.ended;
+	unsigned major = news->image_key.device >> DEVICE_BITS;
+	unsigned minor = news->image_key.device & ((1u << DEVICE_BITS) - 1);
+	char name[64];
+	snprintf(name, sizeof(name), "inode %" PRIu64 " of device %u:%u", news->image_key.inode,
+		 major, minor);
+	const struct file_hint hint = {
+		.share = share,
+		.payer = process ? session_payer(session, process) : share,
+		.pid = news->image.pid,
+		.start = news->image.start,
+		.end = news->image.end,
+		.major = major,
+		.minor = minor,
+		.inode = news->image_key.inode,
+		.generation = news->image_key.generation,
+		.generation_known = true,
+		.path = span_of_text(name),
+	};
+	return file_table_find(&session->files, &hint, file);
+}
+
 static int take_image(struct session *session, const struct counted_news *news)
 {
-	uint32_t file = mapped_file(session, news->image.pid, news->image.start);
-	int ret = 0;
-	if (!file) {
-		struct process *process = process_find(&session->processes, news->image.pid);
-		struct share *share = process ? session_share(session, process)
-					      : &session->shares.ended;
-		unsigned major = news->image_key.device >> DEVICE_BITS;
-		unsigned minor = news->image_key.device & ((1u << DEVICE_BITS) - 1);
-		char name[64];
-		snprintf(name, sizeof(name), "inode %" PRIu64 " of device %u:%u",
-			 news->image_key.inode, major, minor);
-		const struct file_hint hint = {
-			.share = share,
-			.payer = process ? session_payer(session, process) : share,
-			.pid = news->image.pid,
-			.start = news->image.start,
-			.end = news->image.end,
-			.major = major,
-			.minor = minor,
-			.inode = news->image_key.inode,
-			.generation = news->image_key.generation,
-			.generation_known = true,
-			.path = span_of_text(name),
-		};
-		ret = file_table_find(&session->files, &hint, &file);
-	}
+	uint32_t file = mapped_file(session, news);
+	int ret = file ? 0 : find_by_inode(session, news, &file);
 	if (ret == 0)
 		ret = number_map_put(&session->counted.numbers.files, news->image.number,
 				     (void *)(uintptr_t)file);

@@ -357,7 +357,7 @@ static void images_are_the_files_that_are_mapped_there(void **state)
 	add_process(session, PID, false);
 	uint32_t file = add_mapping(session, PID, TEXT, "/made/up");
 	add_context(1, SAMPLE_TABLE_BY_NAME, PID, 0, "worker");
-	add_image(2, PID, TEXT, 999); /* another inode than the mapping says: an overlay's */
+	add_image(2, PID, TEXT, TEXT);
 	add_image(3, 4242, TEXT, 1234); /* nobody knows that process */
 	add_count(0, 1, 2, 0x2345, 4);
 	serve(session);
@@ -381,10 +381,48 @@ static void images_are_the_files_that_are_mapped_there(void **state)
 	end(session);
 }
 
+/* The process called exec since: at the same address is another file, of that device; or it is the
+ * same mapping, of an overlay, whose files have a device of their own. */
+static void a_mapping_is_not_taken_for_that_of_another_program(void **state)
+{
+	struct session *session = begin(1000, 0, false);
+	(void)state;
+	add_process(session, PID, false);
+	uint32_t after = add_mapping(session, PID, TEXT, "/made/up/after");
+	struct file_hint hint = { .share = &session->shares.own,
+				  .payer = &session->shares.own,
+				  .pid = PID + 1,
+				  .start = TEXT,
+				  .end = TEXT + 0x1000,
+				  .major = 8,
+				  .minor = 1,
+				  .inode = 31,
+				  .generation = 5,
+				  .generation_known = true,
+				  .path = span_of_text("/made/up/before") };
+	uint32_t before;
+	assert_int_equal(file_table_find(&session->files, &hint, &before), 0);
+	add_image(2, PID, TEXT, 31);
+	add_image(3, PID, TEXT, TEXT);
+	serve(session);
+	assert_int_equal(kernel_counts_file(&session->counted, 2), before);
+	assert_int_equal(kernel_counts_file(&session->counted, 3), after);
+	/* an overlay's */
+	add_image(4, PID, TEXT, 31);
+	made_up.news[0].image_key.device = 9u << 20;
+	add_image(5, PID, TEXT, 32); /* another part of a file is mapped there */
+	made_up.news[1].image_key.device = 9u << 20;
+	made_up.news[1].image.offset = 0x7000;
+	serve(session);
+	assert_int_equal(kernel_counts_file(&session->counted, 4), after);
+	assert_int_not_equal(kernel_counts_file(&session->counted, 5), after);
+	end(session);
+}
+
 static void files_that_hold_no_program_are_left_to_addresses(void **state)
 {
 	struct session *session = begin(1000, 0, false);
-	struct mapping mapping = { .start = TEXT, .end = TEXT + 0x1000 };
+	struct mapping mapping = { .start = TEXT, .end = TEXT + 0x1000, .offset = 0x2000 };
 	(void)state;
 	add_process(session, PID, false);
 	mapping.file = session->files.anonymous;
@@ -507,6 +545,7 @@ int main(void)
 		cmocka_unit_test(contexts_have_the_names_that_the_kernel_saw),
 		cmocka_unit_test(processes_and_cpus_may_be_kept_apart),
 		cmocka_unit_test(images_are_the_files_that_are_mapped_there),
+		cmocka_unit_test(a_mapping_is_not_taken_for_that_of_another_program),
 		cmocka_unit_test(files_that_hold_no_program_are_left_to_addresses),
 		cmocka_unit_test(addresses_are_of_the_program_that_runs),
 		cmocka_unit_test(only_what_is_followed_counts),

@@ -15,6 +15,7 @@ if plain:
 
 RULES = {
     "cause": "culprit says why code is unknown: [unknown: CAUSE], there [unknown]",
+    "run": "callers in a row of which nothing is known, for one cause: one frame here",
     "unnamed": "functions that only call frame information knows: IMAGE+0xSTART here, [IMAGE] there",
     "signature": "demangled names: the reference leaves out arguments, perf also what templates return",
     "alias": "several symbols of one start: perf takes local ones before weak ones, and versions",
@@ -367,11 +368,19 @@ def our_command(command, rules):
     return word_of(name)
 
 
+def without_runs(frames, rules):
+    kept = [frame for at, frame in enumerate(frames) if frame != "[unknown]" or at == 0 or frames[at - 1] != frame]
+    if len(kept) != len(frames):
+        rules.add("run")
+    return kept
+
+
 def our_stacks(path):
     sums = collections.Counter()
     for (command, *frames), count in folded(path):
         rules = set()
-        sums[";".join([our_command(command, rules)] + [our_frame(frame, rules) for frame in frames])] += count
+        frames = without_runs([our_frame(frame, rules) for frame in frames], rules)
+        sums[";".join([our_command(command, rules)] + frames)] += count
         for rule in rules:
             weights[rule] += count
     return sums
@@ -381,7 +390,10 @@ def their_stacks(path):
     sums = collections.Counter()
     for (command, *frames), count in folded(path):
         command = command.replace(FILLER, "").replace(COMMAND_WORD, "")
-        frames = [their_frame(frame, command) for frame in frames]
+        rules = set()
+        frames = without_runs([their_frame(frame, command) for frame in frames], rules)
+        for rule in rules:
+            weights[rule] += count
         if command and not re.match(r"^:-?\d+$", command):
             frames.insert(0, command)
             commands.add(command)

@@ -7,7 +7,7 @@
  *
  * An object per purpose: what a recording does not need, it does not load.
  *
- * Loading is quiet: what libbpf would print is part of the error. One thread at a time.
+ * Loading is quiet: what libbpf would print is left out. One thread at a time.
  */
 #pragma once
 

@@ -90,11 +90,10 @@ static int handle_news(void *context, void *data, size_t size)
 	int ret = 0;
 	if (size < sizeof(*news))
 		return 0;
-	if (news->kind == SAMPLE_TABLE_NEWS_IMAGE) {
+	if (news->kind == SAMPLE_TABLE_NEWS_IMAGE)
 		ret = visit->image(visit->context, &news->image.key, &news->image.value);
-	} else if (news->kind == SAMPLE_TABLE_NEWS_CONTEXT) {
+	else if (news->kind == SAMPLE_TABLE_NEWS_CONTEXT)
 		ret = visit->named(visit->context, &news->context.key, &news->context.value);
-	}
 	if (ret < 0 && table->failed == 0)
 		table->failed = ret;
 	return 0;
@@ -180,11 +179,14 @@ static uint32_t or_usual(uint32_t asked, uint32_t usual)
 int sample_table_new(const struct sample_table_options *options, struct sample_table **out,
 		     struct error *err)
 {
-	CLEANUP(sample_table_freep) struct sample_table *table = calloc(1, sizeof(*table));
 	int cpus = libbpf_num_possible_cpus();
-	if (!table || cpus < 0)
-		return error_set(err, table ? cpus : -ENOMEM, "cannot count samples in the kernel: %s",
-				 strerror(table ? -cpus : ENOMEM));
+	if (cpus < 0)
+		return error_set(err, cpus, "cannot count samples in the kernel: %s",
+				 strerror(-cpus));
+	CLEANUP(sample_table_freep) struct sample_table *table = calloc(1, sizeof(*table));
+	if (!table)
+		return error_set(err, -ENOMEM, "cannot count samples in the kernel: %s",
+				 strerror(ENOMEM));
 	table->barrier_fd = table->barrier_inner_fd = -1;
 	table->abandoned =
 		calloc((size_t)cpus * SAMPLE_TABLE_EVENTS, sizeof(*table->abandoned));

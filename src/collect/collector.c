@@ -296,7 +296,7 @@ int collector_new(const struct collect_options *options, struct collector **out,
 	int ret = plan_make(&collector->plan, options, &collector->session.sample_memory, err);
 	if (ret == 0)
 		ret = init_session(collector, err);
-	if (ret == 0 && collector->plan.counted)
+	if (ret == 0 && options->engine == COLLECT_ENGINE_BPF)
 		ret = kernel_counts_open(&collector->session.counted, options->identity,
 					 collector->plan.follow, err);
 	if (ret == 0 && !options->user_only && !options->redact)

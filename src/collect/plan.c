@@ -381,7 +381,7 @@ static int check_groups(struct plan *plan, const struct collect_options *options
 }
 
 /* What the kernel is to count has to be of CPUs, and nothing but a place. */
-static int check_engine(struct plan *plan, const struct collect_options *options, struct error *err)
+static int check_engine(const struct plan *plan, const struct collect_options *options, struct error *err)
 {
 	if (options->engine != COLLECT_ENGINE_BPF)
 		return 0;
@@ -395,7 +395,6 @@ static int check_engine(struct plan *plan, const struct collect_options *options
 			against = "groups are read with samples that come through rings";
 	if (!against && plan->sampler_count > SAMPLE_TABLE_EVENTS)
 		against = "there are more events than the table tells apart";
-	plan->counted = true;
 	return against ? error_set(err, -EOPNOTSUPP, "samples cannot be counted in the kernel: %s",
 				   against)
 		       : 0;

@@ -26,7 +26,6 @@ struct plan {
 	/* The CPU time that interpreting samples may take, as a part of the time that they stand
 	   for: a part of the budget when that chose the rate, else (a given rate) all of it. */
 	double edge_ratio;
-	bool counted; /* samples are counted in the kernel */
 	bool follow; /* CPUs are watched, and only samples of the command's tree count */
 };
 

@@ -222,6 +222,16 @@ static void wait_for(pid_t pid)
 		;
 }
 
+static void run_true(void)
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(1);
+	}
+	wait_for(pid);
+}
+
 /* How often the kernel has run our program, as it counted itself; false: it did not. */
 static bool kernel_runs(uint64_t *runs)
 {
@@ -249,12 +259,7 @@ static void each_sample_comes_out_once(void **state)
 	BEGIN(scene, 50021, .contexts = SAMPLE_TABLE_BY_NAME);
 	pid_t busy[2] = { burn_as("busy", 400000000), burn_as("busy", 400000000) };
 	for (int i = 0; i < 10; i++) {
-		pid_t short_lived = fork();
-		if (short_lived == 0) {
-			execl("/bin/true", "true", (char *)NULL);
-			_exit(1);
-		}
-		wait_for(short_lived);
+		run_true();
 		drain(scene);
 		burn(10000000);
 	}
@@ -505,14 +510,8 @@ static void what_has_no_room_is_counted_as_lost(void **state)
 {
 	(void)state;
 	BEGIN(scene, 20011, .contexts = SAMPLE_TABLE_BY_PROCESS, .lines = 1, .spill = 4);
-	for (int i = 0; i < 10; i++) {
-		pid_t short_lived = fork();
-		if (short_lived == 0) {
-			execl("/bin/true", "true", (char *)NULL);
-			_exit(1);
-		}
-		wait_for(short_lived);
-	}
+	for (int i = 0; i < 10; i++)
+		run_true();
 	assert_true(sample_table_fills(scene->table));
 	struct sample_table_sums sums = stop(scene);
 	assert_true(sums.lost > 0 && sums.lost < sums.seen);

@@ -64,7 +64,15 @@ for i in $(seq 100); do
 	[ -z "$stepper" ] || break
 	sleep 0.01
 done
-kill -STOP "$stepper"
+programs="$programs $stepper"
+# While nothing is stepped: what is would stand still with it, and the command would not end.
+for i in $(seq 100); do
+	kill -STOP "$stepper"
+	until grep -q "^State:[[:space:]]*T" "/proc/$stepper/status"; do sleep 0.001; done
+	grep -qs "^TracerPid:[[:space:]]*$stepper\$" /proc/[0-9]*/status || break
+	kill -CONT "$stepper"
+	sleep 0.01
+done
 touch stands-still
 await 20 "a recording whose stepper stands still"
 kill -KILL "$stepper"

@@ -65,7 +65,7 @@ static int read_header(struct elf_file *file, struct header *header, struct erro
 	file->type = cursor_u16(&cursor);
 	file->machine = cursor_u16(&cursor);
 	cursor_u32(&cursor);		/* version */
-	read_word(&cursor, file->wide); /* entry */
+	file->entry = read_word(&cursor, file->wide);
 	header->segments_offset = read_word(&cursor, file->wide);
 	header->sections_offset = read_word(&cursor, file->wide);
 	cursor_u32(&cursor); /* flags */

@@ -46,6 +46,7 @@ struct elf_file {
 	bool wide;		  /* 64 bit */
 	uint16_t type;		  /* ET_* */
 	uint16_t machine;	  /* EM_* */
+	uint64_t entry;		  /* the address where the program starts; 0: none */
 	struct span header_table; /* the program headers as they are in the file */
 	struct elf_segment *segments;
 	size_t segment_count;

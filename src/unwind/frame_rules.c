@@ -1,0 +1,355 @@
+#include "unwind/frame_rules.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/number_map.h"
+#include "image/elf_file.h"
+#include "image/frame_entries.h"
+#include "unwind/frame_program.h"
+
+#define PADDING_MOST  16
+#define START_MOST    256 /* bytes of hand-written code that starts a program */
+#define SEGMENTS_MOST 32  /* with code; files have one, or a few */
+
+/* A kind of entries, with what holds at the first byte of each. */
+struct common {
+	struct frame_common read;
+	struct frame_state initial;
+	bool usable;
+	enum frame_section_kind kind;
+};
+
+struct entry {
+	struct frame_entry read; /* but for ->common */
+	uint32_t common;
+	uint32_t order; /* of two about the same place the one that came first counts */
+};
+
+struct making {
+	const struct elf_file *file;
+	const struct frame_machine *machine;
+	struct frame_rules *out;
+	struct common *commons;
+	struct entry *entries;
+	size_t common_count, common_capacity, entry_count, entry_capacity;
+	size_t row_capacity, rule_capacity;
+	struct number_map numbers;    /* of rules, plus 1 */
+	enum frame_section_kind kind; /* that is read now */
+	const struct elf_segment *segments[SEGMENTS_MOST];
+	size_t segment_count;
+};
+
+/* ---- rows */
+
+/* Stores the number of a rule, which is added when it is new. 0 or -ENOMEM. */
+static int number_rule(struct making *making, frame_rule rule, uint32_t *number)
+{
+	struct frame_rules *out = making->out;
+	uintptr_t known = (uintptr_t)number_map_find(&making->numbers, rule);
+	if (known) {
+		*number = (uint32_t)(known - 1);
+		return 0;
+	}
+	/* The last number is that of what has no room. */
+	if (out->rule_count == FRAME_RULES_MOST - 1)
+		rule = FRAME_CFA_BAD;
+	if (out->rule_count == FRAME_RULES_MOST) {
+		*number = FRAME_RULES_MOST - 1;
+		return 0;
+	}
+	int ret = array_reserve(&out->rules, &making->rule_capacity, out->rule_count,
+				sizeof(*out->rules));
+	if (ret == 0)
+		ret = number_map_put(&making->numbers, rule,
+				     (void *)(uintptr_t)(out->rule_count + 1));
+	if (ret < 0)
+		return ret;
+	*number = (uint32_t)out->rule_count;
+	out->rules[out->rule_count++] = rule;
+	return 0;
+}
+
+/* Adds a row at an offset that is not before the last one's. 0 or -ENOMEM. */
+static int add_row(struct making *making, uint64_t offset, frame_rule rule)
+{
+	struct frame_rules *out = making->out;
+	uint32_t number;
+	if (offset > UINT32_MAX)
+		return 0;
+	int ret = number_rule(making, rule, &number);
+	if (ret < 0)
+		return ret;
+	while (out->count && out->rows[out->count - 1].offset >= offset)
+		out->count--;
+	if (out->count && out->rows[out->count - 1].rule == number)
+		return 0;
+	ret = array_reserve(&out->rows, &making->row_capacity, out->count, sizeof(*out->rows));
+	if (ret == 0)
+		out->rows[out->count++] = (struct frame_row){ (uint32_t)offset, number };
+	return ret;
+}
+
+/* ---- entries */
+
+static int add_common(struct making *making, const struct frame_common *read)
+{
+	int ret = array_reserve(&making->commons, &making->common_capacity, making->common_count,
+				sizeof(*making->commons));
+	if (ret < 0)
+		return ret;
+	struct common *made = &making->commons[making->common_count++];
+	*made = (struct common){ .read = *read, .kind = making->kind };
+	made->usable = frame_program_begin(making->machine, read, &made->initial);
+	return 0;
+}
+
+static int add_entry(void *context, const struct frame_entry *entry)
+{
+	struct making *making = context;
+	const struct common *last =
+		making->common_count ? &making->commons[making->common_count - 1] : NULL;
+	int ret = 0;
+	if (!last || last->read.at != entry->common->at || last->kind != making->kind)
+		ret = add_common(making, entry->common);
+	if (ret == 0)
+		ret = array_reserve(&making->entries, &making->entry_capacity, making->entry_count,
+				    sizeof(*making->entries));
+	if (ret < 0)
+		return ret;
+	making->entries[making->entry_count] =
+		(struct entry){ .read = *entry,
+				.common = (uint32_t)(making->common_count - 1),
+				.order = (uint32_t)making->entry_count };
+	making->entry_count++;
+	return 0;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *left = a;
+	const struct entry *right = b;
+	if (left->read.start != right->read.start)
+		return left->read.start < right->read.start ? -1 : 1;
+	return left->order < right->order ? -1 : left->order > right->order;
+}
+
+static uint64_t offset_of(const struct elf_segment *segment, uint64_t vaddr)
+{
+	return vaddr - segment->vaddr + segment->offset;
+}
+
+/* Where the rows of an entry go. */
+struct adding {
+	struct making *making;
+	const struct elf_segment *segment;
+};
+
+static int add_rule(void *context, uint64_t address, frame_rule rule)
+{
+	const struct adding *adding = context;
+	return add_row(adding->making, offset_of(adding->segment, address), rule);
+}
+
+/* ---- what entries do not say */
+
+/* How code looks by which a signal's handler returns: it loads the number of rt_sigreturn(2) and
+ * calls the kernel. `offset`: of its registers from the stack pointer (struct rt_sigframe of
+ * arch/x86/include/asm/sigframe.h, arch/arm64/kernel/signal.c). */
+struct signal_return {
+	uint16_t machine;
+	uint8_t bytes[9], size;
+	uint16_t offset;
+};
+
+static const struct signal_return signal_returns[] = {
+	{ EM_X86_64, { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 }, 9, 160 },
+	{ EM_AARCH64, { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 }, 8, 544 },
+};
+
+static const struct signal_return *signal_return_of(const struct making *making)
+{
+	for (size_t i = 0; i < sizeof(signal_returns) / sizeof(signal_returns[0]); i++)
+		if (signal_returns[i].machine == making->machine->machine)
+			return &signal_returns[i];
+	return NULL;
+}
+
+/* Adds rows for code without entries, from `start` up to `end` in a segment. */
+static int add_gap(struct making *making, const struct elf_segment *segment, uint64_t start,
+		   uint64_t end)
+{
+	const struct signal_return *known = signal_return_of(making);
+	struct span code = elf_file_code(making->file, start, end - start);
+	const uint8_t *bytes = code.data;
+	int ret = add_row(making, offset_of(segment, start), FRAME_CFA_NONE);
+	for (size_t at = 0; ret == 0 && known && at + known->size <= code.size; at++) {
+		const uint8_t *found =
+			memmem(bytes + at, code.size - at, known->bytes, known->size);
+		if (!found)
+			break;
+		at = (size_t)(found - bytes);
+		/* A handler returns to its first byte: who asks looks at the one before. */
+		uint64_t from = offset_of(segment, start + at) - (at ? 1 : 0);
+		ret = add_row(
+			making, from,
+			frame_rule_of(FRAME_CFA_SIGNAL, FRAME_POINTER_LOST, 0, 0, known->offset));
+		at += known->size - 1;
+		if (ret == 0)
+			ret = add_row(making, offset_of(segment, start + at + 1), FRAME_CFA_NONE);
+	}
+	return ret;
+}
+
+/* Adds what is between two entries, or an entry and the border of a segment. */
+static int add_between(struct making *making, const struct elf_segment *segment, uint64_t start,
+		       uint64_t end)
+{
+	uint64_t entry = making->file->entry;
+	if (end - start <= PADDING_MOST)
+		return 0;
+	int ret = add_gap(making, segment, start, end);
+	/* Code that nothing has called, and then what it is followed by. */
+	if (ret < 0 || entry < start || entry >= end)
+		return ret;
+	uint64_t after = end - entry > START_MOST ? entry + START_MOST : end;
+	ret = add_row(making, offset_of(segment, entry),
+		      frame_rule_of(FRAME_CFA_END, FRAME_POINTER_LOST, 0, 0, 0));
+	return ret < 0 || after == end ? ret : add_gap(making, segment, after, end);
+}
+
+/* ---- a file */
+
+static int compare_segments(const void *a, const void *b)
+{
+	const struct elf_segment *left = *(const struct elf_segment *const *)a;
+	const struct elf_segment *right = *(const struct elf_segment *const *)b;
+	return left->vaddr < right->vaddr ? -1 : left->vaddr > right->vaddr;
+}
+
+static void find_segments(struct making *making)
+{
+	const struct elf_file *file = making->file;
+	for (size_t i = 0; i < file->segment_count && making->segment_count < SEGMENTS_MOST; i++) {
+		const struct elf_segment *segment = &file->segments[i];
+		uint64_t end;
+		if (segment->type == PT_LOAD && segment->flags & PF_X && segment->file_bytes &&
+		    !__builtin_add_overflow(segment->vaddr, segment->file_bytes, &end))
+			making->segments[making->segment_count++] = segment;
+	}
+	if (making->segment_count)
+		qsort(making->segments, making->segment_count, sizeof(making->segments[0]),
+		      compare_segments);
+}
+
+static int add_entry_rows(struct making *making, const struct entry *entry,
+			  const struct elf_segment *segment)
+{
+	const struct common *common = &making->commons[entry->common];
+	struct adding adding = { making, segment };
+	struct frame_entry read = entry->read;
+	uint64_t room = segment->file_bytes - (read.start - segment->vaddr);
+	if (read.size_bytes > room)
+		read.size_bytes = room;
+	int ret = !common->usable ? 1
+				  : frame_program_run(making->machine, &common->read,
+						      &common->initial, &read, add_rule, &adding);
+	if (ret == 1) {
+		making->out->bad++;
+		ret = add_row(making, offset_of(segment, read.start), FRAME_CFA_BAD);
+	}
+	return ret;
+}
+
+/* Adds the rows of a segment, whose entries begin at *next, which moves past them. */
+static int add_segment_rows(struct making *making, const struct elf_segment *segment, size_t *next)
+{
+	uint64_t end = segment->vaddr; /* of the last entry */
+	uint64_t last = segment->vaddr + segment->file_bytes;
+	int ret = 0;
+	for (; *next < making->entry_count && ret == 0; ++*next) {
+		const struct entry *entry = &making->entries[*next];
+		uint64_t start = entry->read.start;
+		if (start >= last)
+			break;
+		if (start < end) /* in no segment with code, or in another entry */
+			continue;
+		ret = add_between(making, segment, end, start);
+		if (ret == 0)
+			ret = add_entry_rows(making, entry, segment);
+		end = last - start < entry->read.size_bytes ? last : start + entry->read.size_bytes;
+	}
+	/* What follows padding may be the next segment's. */
+	if (ret == 0 && last - end > PADDING_MOST)
+		return add_between(making, segment, end, last);
+	return ret < 0 ? ret : add_row(making, offset_of(segment, last), FRAME_CFA_NONE);
+}
+
+static int add_rows(struct making *making)
+{
+	size_t next = 0;
+	int ret = 0;
+	for (size_t i = 0; i < making->segment_count && ret == 0; i++)
+		ret = add_segment_rows(making, making->segments[i], &next);
+	return ret;
+}
+
+static int read_section(struct making *making, enum frame_section_kind kind)
+{
+	size_t bad;
+	making->kind = kind;
+	int ret = frame_entries_read(making->file, kind, add_entry, making, &bad);
+	making->out->bad += bad;
+	return ret;
+}
+
+int frame_rules_read(const struct elf_file *file, struct frame_rules *out)
+{
+	struct making making = { .file = file,
+				 .machine = frame_machine_of(file->machine),
+				 .out = out };
+	*out = (struct frame_rules){ 0 };
+	if (!making.machine || !file->wide)
+		return 0;
+	find_segments(&making);
+	int ret = read_section(&making, FRAMES_EH);
+	if (ret == 0)
+		ret = read_section(&making, FRAMES_DEBUG);
+	if (ret == 0) {
+		if (making.entry_count)
+			qsort(making.entries, making.entry_count, sizeof(*making.entries),
+			      compare_entries);
+		ret = add_rows(&making);
+	}
+	number_map_release(&making.numbers);
+	free(making.commons);
+	free(making.entries);
+	if (ret < 0)
+		frame_rules_release(out);
+	return ret;
+}
+
+void frame_rules_release(struct frame_rules *rules)
+{
+	free(rules->rows);
+	free(rules->rules);
+	*rules = (struct frame_rules){ 0 };
+}
+
+frame_rule frame_rules_find(const struct frame_rules *rules, uint64_t offset)
+{
+	size_t low = 0;
+	size_t high = rules->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (rules->rows[middle].offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? rules->rules[rules->rows[low - 1].rule] : FRAME_CFA_NONE;
+}

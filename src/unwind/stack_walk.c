@@ -1,0 +1,86 @@
+#include "unwind/stack_walk.h"
+
+#include <elf.h>
+#include <string.h>
+
+struct copy {
+	struct span bytes;
+	uint64_t at; /* address of its first byte */
+};
+
+/* Words of the copied stack. 0, or -1: it has not all of them. */
+static int read_copy(const struct copy *copy, uint64_t address, uint64_t *words, size_t count)
+{
+	uint64_t from = address - copy->at;
+	if (from > copy->bytes.size || copy->bytes.size - from < count * sizeof(*words))
+		return -1;
+	memcpy(words, (const uint8_t *)copy->bytes.data + from, count * sizeof(*words));
+	return 0;
+}
+
+#define WALK_READ(context, address, words, count) read_copy(context, address, words, count)
+#include "unwind/walk_step.h"
+
+enum { /* perf's numbers */
+       X86_BX = 1,
+       X86_DI = 5,
+       X86_BP = 6,
+       X86_SP = 7,
+       X86_IP = 8,
+       X86_R10 = 18,
+       AARCH64_X29 = 29,
+       AARCH64_LR = 30,
+       AARCH64_SP = 31,
+       AARCH64_PC = 32,
+};
+
+static bool set_registers(const struct stack_walk *walk, struct walk_state *state)
+{
+	const uint64_t *registers = walk->registers;
+	*state = (struct walk_state){ .follow = 1 };
+	if (walk->machine == EM_X86_64) {
+		uint64_t needed =
+			UINT64_C(1) << X86_SP | UINT64_C(1) << X86_IP | UINT64_C(1) << X86_BP;
+		state->ip = registers[X86_IP];
+		state->sp = registers[X86_SP];
+		state->fp = registers[X86_BP];
+		state->link = registers[X86_BX];
+		state->other = registers[X86_R10];
+		state->first = registers[X86_DI];
+		state->link_lost = !(walk->mask >> X86_BX & 1);
+		return (walk->mask & needed) == needed;
+	}
+	if (walk->machine != EM_AARCH64 || (walk->mask & WALK_MASK_AARCH64) != WALK_MASK_AARCH64)
+		return false;
+	state->ip = registers[AARCH64_PC];
+	state->sp = registers[AARCH64_SP];
+	state->fp = registers[AARCH64_X29];
+	state->link = registers[AARCH64_LR];
+	return true;
+}
+
+enum walk_end stack_walk_run(const struct stack_walk *walk, struct walk_frame *frames, size_t room,
+			     size_t *count)
+{
+	enum walk_machine machine = walk->machine == EM_X86_64 ? WALK_X86_64 : WALK_AARCH64;
+	enum walk_end end = WALK_GOES_ON;
+	struct walk_state state;
+	*count = 0;
+	if (!set_registers(walk, &state))
+		return WALK_NO_REGISTERS;
+	struct copy copy = { walk->stack, state.sp };
+	bool guessed = false;
+	while (end == WALK_GOES_ON) {
+		struct walk_place place = { 0 };
+		uint32_t guesses = state.guessed;
+		if (*count == room)
+			return WALK_TOO_DEEP;
+		frames[(*count)++] = (struct walk_frame){ state.ip, state.returns, guessed };
+		walk->look_up(walk->context, state.ip - state.returns, &place);
+		end = place.end;
+		if (end == WALK_GOES_ON)
+			end = walk_step(&state, machine, place.rule, place.may_guess, &copy);
+		guessed = state.guessed != guesses;
+	}
+	return end;
+}

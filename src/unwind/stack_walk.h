@@ -1,0 +1,50 @@
+/*
+ * stack_walk - the frames of a stack of which there is a copy, by rules that somebody looks up. The
+ * same steps are done in the kernel (walk_step.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/span.h"
+#include "unwind/walk_end.h"
+#include "unwind/frame_rule.h"
+
+/* What there is at an address of the process. */
+struct walk_place {
+	enum walk_end end; /* why the walk ends there: WALK_NO_MAPPING; else WALK_GOES_ON */
+	frame_rule rule;   /* FRAME_CFA_NONE: there is none, */
+	bool may_guess;	   /* and the frame pointer may be followed in its place */
+};
+
+struct walk_frame {
+	uint64_t address;
+	bool returns; /* it is where a call returns to */
+	bool guessed; /* found by a frame pointer where no rule was */
+};
+
+struct stack_walk {
+	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
+	/* Values of registers by perf's numbers (arch/.../include/uapi/asm/perf_regs.h), and which
+	 * of them there are. */
+	const uint64_t *registers;
+	uint64_t mask;
+	struct span stack; /* from the stack pointer on */
+	void (*look_up)(void *context, uint64_t address, struct walk_place *place);
+	void *context;
+};
+
+/* Registers that a walk needs, as a mask of perf's. */
+#define WALK_MASK_X86_64  UINT64_C(0x401e2)    /* bx, di, bp, sp, ip, r10 */
+#define WALK_MASK_AARCH64 (UINT64_C(15) << 29) /* x29, lr, sp, pc */
+
+/*
+ * Stores the frames, innermost first, up to `room`, and their number. The walk has ended because of
+ * what is returned; WALK_NO_REGISTERS: those of the innermost frame are not there, or the machine
+ * is another one, and there are no frames. WALK_UNREADABLE: the copy ends before the stack does, or
+ * the stack is no stack.
+ */
+enum walk_end stack_walk_run(const struct stack_walk *walk, struct walk_frame *frames, size_t room,
+			     size_t *count);

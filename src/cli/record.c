@@ -17,8 +17,10 @@
 #include "cli/verbs.h"
 #include "collect/collector.h"
 #include "collect/shares.h"
+#include "collect/stacks.h"
 #include "daemon/recorder.h"
 #include "machine/event.h"
+#include "unwind/stack_walk.h"
 
 #define MERGE_INTERVAL_NS 1000000000u
 #define SHORTEST_EPOCH_NS 1000000000u /* epochs are named by the second */
@@ -34,7 +36,9 @@ static struct {
 	bool gather_unlimited;
 	bool has_period, has_frequency, has_overhead, has_duration, has_epoch;
 	struct option_list pids, tids, events;
-	const char *cpus, *cgroup, *output, *gather_limits, *engine;
+	const char *cpus, *cgroup, *output, *gather_limits, *engine, *call_graph;
+	enum collect_stacks stacks_by;
+	uint64_t stack_bytes;
 	uint64_t gather_ns;
 	uint64_t period, frequency_hz, duration_ns, delay_ns, epoch_ns, merge_ns, ring_pages;
 	double overhead_percent, burst_percent;
@@ -66,7 +70,11 @@ static const struct option options[] = {
 	{ "engine", 0, OPTION_TEXT, "ring|bpf",
 	  "how samples come: one by one (usual), or counted in the kernel", &asked.engine, NULL },
 	{ "no-random", 0, OPTION_FLAG, NULL, "one period throughout", &asked.no_random, NULL },
-	{ "call-graph", 'g', OPTION_FLAG, NULL, "stacks, by frame pointers", &asked.stacks, NULL },
+	{ "stacks", 'g', OPTION_FLAG, NULL, "stacks: who called what was sampled", &asked.stacks,
+	  NULL },
+	{ "call-graph", 0, OPTION_TEXT, "eh[,BYTES]|fp",
+	  "stacks by unwind rules and a copy of the stack (8192; usual), or by frame pointers",
+	  &asked.call_graph, NULL },
 	{ "edges", 0, OPTION_FLAG, NULL,
 	  "interpret samples: where branches went (usual for tasks without a PMU)", &asked.edges,
 	  NULL },
@@ -114,6 +122,26 @@ struct tasks {
 	pid_t pids[TASK_LIST_MOST], tids[TASK_LIST_MOST];
 	size_t pid_count, tid_count;
 };
+
+/* Reads how stacks are followed. False: it says nothing that can be done. */
+static bool read_call_graph(void)
+{
+	const char *how = asked.call_graph;
+	if (!how) {
+		asked.stacks_by = !asked.stacks	 ? COLLECT_STACKS_NONE
+				  : WALK_MACHINE ? COLLECT_STACKS_RULES
+						 : COLLECT_STACKS_FRAME_POINTERS;
+		return true;
+	}
+	asked.stacks_by = COLLECT_STACKS_FRAME_POINTERS;
+	if (strcmp(how, "fp") == 0)
+		return true;
+	asked.stacks_by = COLLECT_STACKS_RULES;
+	if (strncmp(how, "eh,", 3) != 0)
+		return strcmp(how, "eh") == 0;
+	return number_parse_u64(how + 3, &asked.stack_bytes) && asked.stack_bytes &&
+	       asked.stack_bytes % 8 == 0 && asked.stack_bytes <= STACKS_COPIED_MOST;
+}
 
 /* Refuses options that exclude each other or have impossible values. 0 or the exit status. */
 static int check_conflicts(bool command)
@@ -171,6 +199,11 @@ static int check_conflicts(bool command)
 	if (asked.engine && strcmp(asked.engine, "ring") != 0 && strcmp(asked.engine, "bpf") != 0)
 		return options_misuse(&verb_record, "--engine is 'ring' or 'bpf', not '%s'",
 				      asked.engine);
+	if (!read_call_graph())
+		return options_misuse(&verb_record,
+				      "--call-graph is 'eh', 'eh,' and bytes to copy, a multiple "
+				      "of 8 up to %u, or 'fp', not '%s'",
+				      STACKS_COPIED_MOST, asked.call_graph);
 	if (asked.merge_ns < 1000000)
 		return options_misuse(&verb_record, "--merge-interval needs at least 1ms");
 	if (!command && !tasks && !asked.all_cpus && !asked.cpus && !asked.cgroup)
@@ -233,7 +266,8 @@ static int open_recorder(struct recorder *recorder, const struct event_list *eve
 		.delayed = asked.delay_ns > 0,
 		.engine = asked.engine && strcmp(asked.engine, "bpf") == 0 ? COLLECT_ENGINE_BPF
 									   : COLLECT_ENGINE_RING,
-		.stacks = asked.stacks,
+		.stacks = asked.stacks_by,
+		.stack_bytes = (uint32_t)asked.stack_bytes,
 		.user_only = asked.user_only,
 		.kernel_only = asked.kernel_only,
 		.edges = asked.edges	  ? COLLECT_EDGES_ALL

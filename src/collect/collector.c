@@ -36,6 +36,7 @@ void collector_free(struct collector *collector)
 	sample_memory_close(&session->sample_memory);
 	kernel_counts_release(&session->counted);
 	read_window_release(&session->reads);
+	frame_tables_release(&session->frames);
 	jit_table_release(&session->jits);
 	edges_release(&session->edges);
 	left_out_release(&session->unread);
@@ -187,6 +188,7 @@ static int init_session(struct collector *collector, struct error *err)
 	session->processes.forget_context = session;
 	session->identity = options->identity;
 	session->stacks = options->stacks;
+	session->stack_registers = collector->plan.counters.user_registers;
 	session->inherit = collector->plan.inherit;
 	session->edge_ratio = collector->plan.edge_ratio;
 	session->follow = collector->plan.follow;
@@ -206,6 +208,7 @@ static int init_session(struct collector *collector, struct error *err)
 		return ret;
 	urgency_begin(&session->urgency, session->reader);
 	ret = file_table_init(&session->files, session->profile, session->reader, &session->shares);
+	frame_tables_init(&session->frames, &session->files);
 	jit_table_init(&session->jits, session->reader, &session->files, &session->shares);
 	session->ask = (struct proc_ask){ session->reader, &session->shares, &session->unread,
 					  &session->watch, &session->silent };

@@ -15,6 +15,7 @@
 #include <linux/perf_event.h>
 
 #include "base/number_map.h"
+#include "collect/options.h"
 #include "collect/period.h"
 #include "collect/ring.h"
 #include "collect/ring_watch.h"
@@ -54,6 +55,11 @@ struct sampler {
 	uint64_t task_enabled_ns, task_running_ns; /* private, of one reading */
 	uint32_t id;				   /* in the session's profile */
 };
+
+struct counters_options;
+/* Adds to an event's attributes what its samples bring along of the user's registers and stack. */
+void counters_ask_for_user(const struct counters_options *options, const struct sampler *sampler,
+			   struct perf_event_attr *attr);
 
 /* One descriptor. */
 struct counter {
@@ -110,8 +116,10 @@ struct counters_options {
 	size_t sample_pages, sideband_pages;
 	bool inherit; /* tasks are followed by the kernel; else CPUs are watched */
 	bool enable_on_exec;
-	bool stacks;
-	uint64_t edge_registers;	  /* perf's mask, for samplers with `edges` */
+	enum collect_stacks stacks;
+	uint32_t stack_bytes;	 /* that samples have of the user's stack, for COLLECT_STACKS_RULES */
+	uint64_t user_registers; /* likewise, perf's mask; 0: none */
+	uint64_t edge_registers; /* likewise, for samplers with `edges`: those, and more */
 	struct sample_memory *memory;	  /* for samplers with `memory`; borrowed, outlives us */
 	struct sample_table *table; /* counts all samples; borrowed, outlives us; NULL: rings */
 	const struct helper_watch *watch; /* may end the wait for a task; borrowed; or NULL */

@@ -42,6 +42,23 @@ static void set_common(struct perf_event_attr *attr, const struct counters *coun
 		attr->read_format |= PERF_FORMAT_LOST;
 }
 
+void counters_ask_for_user(const struct counters_options *options, const struct sampler *sampler,
+			   struct perf_event_attr *attr)
+{
+	bool rules = options->stacks == COLLECT_STACKS_RULES;
+	if (options->stacks)
+		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	attr->exclude_callchain_user = rules;
+	if (!rules && !sampler->edges)
+		return;
+	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr->sample_regs_user = options->user_registers;
+	if (sampler->edges)
+		attr->sample_regs_user |= options->edge_registers;
+	attr->sample_stack_user =
+		rules ? options->stack_bytes : interpret_stack_bytes(edge_isa());
+}
+
 void counters_prepare_sampler(struct counters *counters, struct sampler *sampler, size_t index)
 {
 	struct perf_event_attr *attr = &sampler->attr;
@@ -54,13 +71,7 @@ void counters_prepare_sampler(struct counters *counters, struct sampler *sampler
 		attr->read_format |= PERF_FORMAT_GROUP;
 		attr->sample_type |= PERF_SAMPLE_READ;
 	}
-	if (counters->options.stacks)
-		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
-	if (sampler->edges) {
-		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-		attr->sample_regs_user = counters->options.edge_registers;
-		attr->sample_stack_user = interpret_stack_bytes(edge_isa());
-	}
+	counters_ask_for_user(&counters->options, sampler, attr);
 	set_common(attr, counters, counters->options.sample_pages);
 	if (sampler->clock)
 		attr->exclude_idle = 1;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "collect/file_keep.h"
@@ -13,7 +14,11 @@
 #include "collect/file_ways.h"
 #include "collect/shares.h"
 #include "image/deleted_path.h"
+#include "image/elf_file.h"
+#include "image/vdso.h"
 #include "image/writer.h"
+#include "unwind/frame_rules.h"
+#include "unwind/frame_table.h"
 
 #define OPEN_MOST_NS UINT64_C(200000000) /* of a stranger's request */
 /* Of a user's files, in an epoch; the collector waits for it, some 0.3 s. */
@@ -430,4 +435,39 @@ void file_learn_sampled(struct file_table *table, uint32_t number)
 		copy_when_sampled(table, file);
 	}
 	learn_content(table, file);
+}
+
+/* The kernel's, which needs no helper. */
+static int put_vdso_frames(struct buffer *out)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	CLEANUP(frame_rules_release) struct frame_rules rules = { 0 };
+	struct elf_file file;
+	int ret = vdso_read(&bytes, NULL);
+	if (ret == 0)
+		ret = elf_file_parse(bytes.data, bytes.size, &file, NULL);
+	if (ret < 0)
+		return ret == -ENOMEM ? ret : -ENOENT;
+	ret = frame_rules_read(&file, &rules);
+	if (ret == 0)
+		ret = frame_table_put(&rules, file.machine, out);
+	elf_file_release(&file);
+	return ret;
+}
+
+int file_learn_frames(struct file_table *table, uint32_t number, struct buffer *out)
+{
+	struct file *file = file_table_get(table, number);
+	if (number == table->vdso)
+		return put_vdso_frames(out);
+	if (file->kind != FILE_PLAIN || !table->reader || file->state != FILE_IDENTIFIED)
+		return -ENOENT;
+	pay(table, file->share);
+	CLEANUP(close_fd) int fd = file_ways_open_known(table, file);
+	int ret = fd < 0 ? fd : reader_frame_table(table->reader, fd, out, NULL);
+	bool spent = is_spent(table);
+	stop_paying(table);
+	if (ret == -ENOMEM || ret == 0 || file_ways_refused(ret))
+		return ret;
+	return spent ? -EDQUOT : -ENOENT;
 }

@@ -221,6 +221,7 @@ static void replace(struct generation *generation, struct session *session)
 			&session->processes, &session->shares);
 	edges_forget_files(&session->edges, generation->used.files);
 	file_table_forget(&session->files, generation->used.files);
+	frame_tables_forget(&session->frames, generation->used.files);
 	*session->profile = *generation->dictionaries;
 	*generation->dictionaries = before;
 	session->tally = generation->tally;

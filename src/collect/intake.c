@@ -240,7 +240,7 @@ static int handle_sample(struct session *session, const struct perf_record *reco
 		return ret;
 	if (session->stacks) {
 		bool cut;
-		ret = session_calls(session, process, &record->sample, &place, &cut);
+		ret = session_calls(session, process, &record->sample, mode, &place, &cut);
 		lane->sums.stacks_cut += cut;
 	}
 	place.image = leaf.image;

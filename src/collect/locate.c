@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "collect/session.h"
+#include "collect/stacks.h"
 #include "image/signed_pointer.h"
 
 #define VSYSCALL_START UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
@@ -60,16 +61,18 @@ static int locate_runtime(struct session *session, struct process *process, uint
 	return ret;
 }
 
-static const struct mapping *find_mapping(struct session *session, struct process *process,
-					  uint64_t address, int *ret)
+int session_find_mapping(struct session *session, struct process *process, uint64_t address,
+			 const struct mapping **mapping)
 {
-	const struct mapping *mapping = process_mapping(process, address);
-	uint64_t now = mapping ? 0 : clock_monotonic_ns();
-	if (mapping || process->exit_ns || now - process->scanned_ns < RESCAN_NS)
-		return mapping;
+	*mapping = process_mapping(process, address);
+	uint64_t now = *mapping ? 0 : clock_monotonic_ns();
+	if (*mapping || process->exit_ns || now - process->scanned_ns < RESCAN_NS)
+		return 0;
 	process->scanned_ns = now;
-	*ret = session_scan_maps(session, process);
-	return *ret < 0 ? NULL : address_space_find(process->space, address);
+	int ret = session_scan_maps(session, process);
+	if (ret == 0)
+		*mapping = address_space_find(process->space, address);
+	return ret;
 }
 
 static int locate_in_file(struct session *session, uint32_t file, uint64_t offset,
@@ -106,8 +109,8 @@ static int locate_user(struct session *session, struct process *process, uint64_
 	if (wanted >= VSYSCALL_START && wanted < VSYSCALL_END)
 		return locate_in_file(session, session->files.vsyscall, address - VSYSCALL_START,
 				      out);
-	int ret = 0;
-	const struct mapping *mapping = find_mapping(session, process, wanted, &ret);
+	const struct mapping *mapping;
+	int ret = session_find_mapping(session, process, wanted, &mapping);
 	if (ret < 0)
 		return ret;
 	if (!mapping) {
@@ -216,7 +219,8 @@ struct world session_world(struct session *session)
 }
 
 int session_calls(struct session *session, struct process *process,
-		  const struct perf_sample *sample, struct tally_place *place, bool *cut)
+		  const struct perf_sample *sample, enum code_mode mode, struct tally_place *place,
+		  bool *cut)
 {
 	struct cells *cells = &session->tally.cells;
 	struct share *share = process ? session_share(session, process) : &session->shares.own;
@@ -228,9 +232,11 @@ int session_calls(struct session *session, struct process *process,
 		return 0;
 	}
 	/* The chain's first address is left out: the sampled one may be more exact. */
-	int ret =
-		calls_of_words(cells, &session->world, process, &sample->chain,
-			       chain_words_of_leaf(&sample->chain), &session->chain, &place->calls);
+	int ret = session->stacks == COLLECT_STACKS_RULES
+			  ? stacks_calls(session, process, sample, mode, &place->calls, cut)
+			  : calls_of_words(cells, &session->world, process, &sample->chain,
+					   chain_words_of_leaf(&sample->chain), &session->chain,
+					   &place->calls);
 	share_hold(&session->shares, share, SHARE_STACKS, cells->node_count - known);
 	return ret;
 }

@@ -38,6 +38,15 @@ enum collect_engine {
 	COLLECT_ENGINE_BPF,
 };
 
+/* How the callers of a sample are found. */
+enum collect_stacks {
+	COLLECT_STACKS_NONE,
+	COLLECT_STACKS_FRAME_POINTERS, /* by the kernel */
+	/* Callers of user code by the unwind rules of files, from a copy of the stack
+	 * (collect/stacks.h); those of the kernel's code by the kernel. */
+	COLLECT_STACKS_RULES,
+};
+
 /* What the owner wishes while the collector is busy. */
 enum collect_wish {
 	COLLECT_GO_ON,
@@ -65,7 +74,8 @@ struct collect_options {
 	bool fixed_period;	 /* periods are not drawn at random */
 	bool delayed;		 /* the command runs for a while before collector_start() */
 	enum collect_engine engine;
-	bool stacks;		 /* call chains by frame pointers */
+	enum collect_stacks stacks;
+	uint32_t stack_bytes; /* that COLLECT_STACKS_RULES copies; 0: STACKS_COPIED_BYTES */
 	bool user_only, kernel_only;
 	enum collect_edges edges;
 	bool edge_memory; /* interpreted with the memory that registers point to, if allowed */

@@ -13,8 +13,10 @@
 #include "bpf/sample_table.h"
 #include "collect/edge_helper.h"
 #include "collect/perf_limits.h"
+#include "collect/stacks.h"
 #include "machine/event.h"
 #include "machine/machine_root.h"
+#include "unwind/stack_walk.h"
 
 #define SAMPLE_PAGES	128 /* 512 KiB: 0.1 s of 50000 samples a second, twice over */
 #define STACK_PAGES	512
@@ -74,13 +76,6 @@ static double budget_percent(const struct collect_options *options)
 }
 
 /* Adds what a sample carries to be interpreted. */
-static void ask_for_registers(struct perf_event_attr *attr, uint64_t registers)
-{
-	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-	attr->sample_regs_user = registers;
-	attr->sample_stack_user = interpret_stack_bytes(edge_isa());
-}
-
 /* The rate, in Hz, that the budget pays for: measures what one sample costs on this machine. */
 static double budget_rate(const struct plan *plan, const struct collect_options *options)
 {
@@ -88,8 +83,7 @@ static double budget_rate(const struct plan *plan, const struct collect_options 
 	double share = plan->edges ? 1 - EDGE_SHARE : 1;
 	size_t first = plan->samplers[0].sampled_by;
 	struct event event = *plan->samplers[first].event;
-	if (plan->samplers[first].edges)
-		ask_for_registers(&event.attr, plan->counters.edge_registers);
+	counters_ask_for_user(&plan->counters, &plan->samplers[first], &event.attr);
 	int64_t limit = (int64_t)perf_limit_sample_rate();
 	struct sample_cost cost;
 	char sentence[256];
@@ -141,6 +135,22 @@ static int choose_edges(struct plan *plan, const struct collect_options *options
 	}
 	if (plan->edges && !options->ring_pages && plan->counters.sample_pages == SAMPLE_PAGES)
 		plan->counters.sample_pages = EDGE_PAGES;
+	return 0;
+}
+
+/* Chooses what samples bring along of the user's stack. */
+static int choose_stacks(struct plan *plan, const struct collect_options *options,
+			 struct error *err)
+{
+	struct counters_options *counters = &plan->counters;
+	if (options->stacks != COLLECT_STACKS_RULES)
+		return 0;
+	if (!WALK_MACHINE)
+		return error_set(err, -EOPNOTSUPP,
+				 "stacks of this machine are followed by frame pointers alone "
+				 "(--call-graph fp)");
+	counters->user_registers = WALK_MASK | (plan->edges ? counters->edge_registers : 0);
+	counters->stack_bytes = options->stack_bytes ? options->stack_bytes : STACKS_COPIED_BYTES;
 	return 0;
 }
 
@@ -416,6 +426,8 @@ int plan_make(struct plan *plan, const struct collect_options *options,
 	ret = check_groups(plan, options, err);
 	if (ret == 0)
 		ret = choose_edges(plan, options, err);
+	if (ret == 0)
+		ret = choose_stacks(plan, options, err);
 	if (ret == 0)
 		ret = check_engine(plan, options, err);
 	if (ret < 0)

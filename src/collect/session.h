@@ -12,6 +12,7 @@
 #include "collect/counters.h"
 #include "collect/edges.h"
 #include "collect/file_table.h"
+#include "collect/frame_tables.h"
 #include "collect/groups.h"
 #include "collect/guarded.h"
 #include "collect/jit.h"
@@ -91,8 +92,11 @@ struct session {
 	unsigned identity;		       /* set of enum collect_identity */
 	bool follow;			       /* only what is below the followed process counts */
 	bool inherit;			       /* counters belong to threads */
-	bool stacks;
+	enum collect_stacks stacks;
 	uint64_t max_stack;
+	struct frame_tables frames; /* for COLLECT_STACKS_RULES */
+	uint64_t stack_registers;   /* perf's mask of those that samples have */
+	uint64_t stacks_ended[WALK_ENDS], stacks_guessed; /* walks by how they ended; frames */
 	char boot_id[40];
 	int64_t boot_offset_ns;	 /* time since boot minus CLOCK_MONOTONIC */
 	uint64_t sample_ns;	 /* time of the sample whose addresses are looked up */
@@ -174,6 +178,9 @@ int session_locate(struct session *session, struct process *process, enum code_m
 /* As above, of a place in a file; `file`: its number, 0: none is known. */
 int session_locate_file(struct session *session, uint32_t file, uint64_t offset,
 			struct located *out);
+/* Stores the mapping that an address is in; NULL: none is known. 0 or -ENOMEM. */
+int session_find_mapping(struct session *session, struct process *process, uint64_t address,
+			 const struct mapping **mapping);
 /* Stores the place of all addresses that are unknown for that cause. 0 or -ENOMEM. */
 int session_unknown(struct session *session, enum unknown_cause cause, struct located *out);
 /* The session as src/intake sees it. */
@@ -181,7 +188,8 @@ struct world session_world(struct session *session);
 /* Stores the sample's callers in place->calls, and in *cut whether the kernel cut the chain off. 0
  * or -ENOMEM. */
 int session_calls(struct session *session, struct process *process,
-		  const struct perf_sample *sample, struct tally_place *place, bool *cut);
+		  const struct perf_sample *sample, enum code_mode mode, struct tally_place *place,
+		  bool *cut);
 
 /* proc_scan.c: reads what /proc says about one process or all, which started before the recording
  * or whose records were lost. 0 or -ENOMEM; that a process is gone is no failure. */

@@ -19,6 +19,9 @@ enum unknown_cause {
 	UNKNOWN_GUEST_USER,
 	UNKNOWN_NOT_UNWOUND,
 	UNKNOWN_BEYOND_LIMIT,
+	UNKNOWN_BEYOND_COPY,
+	UNKNOWN_NO_RULE,
+	UNKNOWN_NO_STACK,
 	UNKNOWN_CAUSES,
 };
 
@@ -38,4 +41,10 @@ static const char *const unknown_texts[UNKNOWN_CAUSES] = {
 	[UNKNOWN_NOT_UNWOUND] = "user stack not unwound",
 	/* more distinct places than are kept for one user (collect/shares.h) */
 	[UNKNOWN_BEYOND_LIMIT] = "beyond the limit for its user",
+	/* callers of user code, of which a sample has but the top of the stack */
+	[UNKNOWN_BEYOND_COPY] = "callers beyond the copied stack",
+	/* callers of user code that nothing says how to unwind, and that keeps no frame pointer */
+	[UNKNOWN_NO_RULE] = "callers of code without unwind rules",
+	/* callers of user code whose stack pointer leads to no stack, as while one is switched */
+	[UNKNOWN_NO_STACK] = "callers on a stack that is none",
 };

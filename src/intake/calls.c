@@ -10,11 +10,12 @@ static uint64_t meaning(const struct world *world, struct process *process, uint
 }
 
 /* Adds a node for calls that could not be unwound, and stores its path. */
-static int add_missing(struct cells *cells, const struct world *world, uint64_t *path)
+static int add_missing(struct cells *cells, const struct world *world, enum unknown_cause cause,
+		       uint64_t *path)
 {
 	struct located place;
 	uint32_t node;
-	int ret = world->unknown(world->owner, UNKNOWN_NOT_UNWOUND, &place);
+	int ret = world->unknown(world->owner, cause, &place);
 	if (ret == 0)
 		ret = cells_node(cells, 0, place.image, 0, FRAME_IP, &node);
 	if (ret == 0)
@@ -106,7 +107,7 @@ int calls_of_chain(struct cells *cells, const struct world *world, struct proces
 	while (known < chain->count && !cells_recall(cells, chain->frames[known].hash, &path))
 		known++;
 	if (known == chain->count && chain->user_missing)
-		ret = add_missing(cells, world, &path);
+		ret = add_missing(cells, world, chain->user_missing, &path);
 	if (ret == 0)
 		ret = locate_frames(cells, world, process, chain, first, known, path);
 	return ret < 0 ? ret : need_nodes(cells, chain, first, known, path, node);

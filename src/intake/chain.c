@@ -14,7 +14,8 @@ void chain_release(struct chain *chain)
 int chain_begin(struct chain *chain, uint64_t room)
 {
 	chain->count = 0;
-	chain->user_missing = chain->fleeting = false;
+	chain->user_missing = UNKNOWN_NONE;
+	chain->fleeting = false;
 	if (room <= chain->capacity)
 		return 0;
 	struct chain_frame *grown = reallocarray(chain->frames, room, sizeof(*grown));
@@ -38,7 +39,7 @@ void chain_add_words(struct chain *chain, const struct perf_words *words, bool s
 	for (uint64_t i = 0; i < words->count; i++) {
 		uint64_t word = perf_word(words, i);
 		if (word == CONTEXT_USER_DEFERRED && i + 2 == words->count) {
-			chain->user_missing = true; /* a number follows, for a later record */
+			chain->user_missing = UNKNOWN_NOT_UNWOUND; /* a number follows, for a later record */
 			return;
 		}
 		if (code_mode_is_mark(word)) {

@@ -26,8 +26,9 @@ struct chain_frame {
 struct chain {
 	struct chain_frame *frames;
 	size_t count, capacity;
-	bool user_missing; /* the user's part was to come from elsewhere (a later record, or
-			      unwinding), and did not */
+	enum unknown_cause user_missing; /* why further frames of the user's part are not known:
+					    what was to come from a later record, or by unwinding,
+					    did not; UNKNOWN_NONE: they are all there */
 	bool fleeting;	   /* filled by calls_of_chain(): as in struct located, of any frame */
 };
 

@@ -10,6 +10,7 @@
 
 #include "image/content_hash.h"
 
+struct buffer;
 struct error;
 struct gather_counts;
 struct identity;
@@ -19,6 +20,10 @@ struct record_set;
  * Returns 0 or a negative errno with *err. */
 int gather_identity(int fd, enum content_kind content, struct span unique,
 		    struct identity *identity, struct error *err);
+
+/* Appends the table of the file's unwind rules (unwind/frame_table.h). 0 or a negative errno with
+ * *err. */
+int gather_frame_table(int fd, struct buffer *out, struct error *err);
 
 /* Receives records before all are there, so that they are not lost when the rest is given up. */
 struct gather_parts {

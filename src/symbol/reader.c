@@ -416,6 +416,20 @@ int reader_identify(struct reader *reader, int fd, struct identity *identity, st
 				       err);
 }
 
+int reader_frame_table(struct reader *reader, int fd, struct buffer *out, struct error *err)
+{
+	struct message request = { .header = { .operation = OPERATION_FRAME_TABLE, .fd_count = 1 },
+				   .fds = { fd } };
+	struct message answer;
+	int ret = ask(reader, reader_parser_of(reader), &request, reader->options.gather_timeout_ms,
+		      &answer, err);
+	if (ret < 0)
+		return ret;
+	buffer_append(out, answer.payload.data, answer.payload.size);
+	message_release(&answer);
+	return buffer_failed(out) ? error_set(err, -ENOMEM, "out of memory") : 0;
+}
+
 int reader_identify_content(struct reader *reader, int fd, enum content_kind content,
 			    struct span unique, struct identity *identity, struct error *err)
 {

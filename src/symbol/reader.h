@@ -171,6 +171,10 @@ int reader_gather_parts(struct reader *reader, const struct gather_request *want
 			struct record_set *out, unsigned int *done, struct gather_counts *counts,
 			struct error *err);
 
+/* Appends the table of unwind rules of an ELF file (unwind/frame_table.h), which is to be checked
+ * before it is used; one of another machine has no rules. */
+int reader_frame_table(struct reader *reader, int fd, struct buffer *out, struct error *err);
+
 /*
  * The two halves of reader_gather_parts(), so that the process that reads strangers' files and the
  * one that reads all others work at the same time: one file of each lane may be under way. The

@@ -217,6 +217,13 @@ static int do_identify(const struct message *request, struct message *answer, st
 	return ret;
 }
 
+static int do_frame_table(const struct message *request, struct message *answer, struct error *err)
+{
+	if (request->header.fd_count != 1)
+		return error_set(err, -EBADMSG, "a request makes no sense");
+	return gather_frame_table(request->fds[0], &answer->payload, err);
+}
+
 static int put_records(struct buffer *payload, const struct gather_counts *counts,
 		       const struct record_set *records, struct error *err)
 {
@@ -306,6 +313,8 @@ static int serve(void *context, const struct message *request, struct message *a
 		return do_identify(request, answer, err);
 	case OPERATION_GATHER:
 		return do_gather(request, answer, err);
+	case OPERATION_FRAME_TABLE:
+		return do_frame_table(request, answer, err);
 	case OPERATION_READ:
 		return do_read(request, answer, err);
 	default:

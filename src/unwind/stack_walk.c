@@ -59,6 +59,34 @@ static bool set_registers(const struct stack_walk *walk, struct walk_state *stat
 	return true;
 }
 
+/* A 32-bit program of x86-64: by frame pointers. */
+static enum walk_end run_narrow(const struct stack_walk *walk, struct walk_frame *frames,
+				size_t room, size_t *count)
+{
+	const uint64_t *registers = walk->registers;
+	uint32_t fp = (uint32_t)registers[X86_BP];
+	uint64_t at = registers[X86_SP];
+	uint32_t words[2] = { 0, (uint32_t)registers[X86_IP] };
+	for (*count = 0; *count < room;) {
+		frames[*count] = (struct walk_frame){ words[1], *count > 0, *count > 0 };
+		++*count;
+		if (*count > 1 && !fp)
+			return WALK_WHOLE;
+		uint64_t from = fp - at;
+		if (fp < at || fp & 3)
+			return WALK_NO_RULE;
+		if (from > walk->stack.size || walk->stack.size - from < sizeof(words))
+			return WALK_UNREADABLE;
+		memcpy(words, (const uint8_t *)walk->stack.data + from, sizeof(words));
+		if (words[0] && words[0] <= fp)
+			return WALK_NO_RULE;
+		fp = words[0];
+		if (!words[1])
+			return WALK_WHOLE;
+	}
+	return WALK_TOO_DEEP;
+}
+
 enum walk_end stack_walk_run(const struct stack_walk *walk, struct walk_frame *frames, size_t room,
 			     size_t *count)
 {
@@ -68,6 +96,8 @@ enum walk_end stack_walk_run(const struct stack_walk *walk, struct walk_frame *f
 	*count = 0;
 	if (!set_registers(walk, &state))
 		return WALK_NO_REGISTERS;
+	if (walk->narrow && walk->machine == EM_X86_64)
+		return run_narrow(walk, frames, room, count);
 	struct copy copy = { walk->stack, state.sp };
 	bool guessed = false;
 	while (end == WALK_GOES_ON) {

@@ -12,6 +12,20 @@
 #include "unwind/walk_end.h"
 #include "unwind/frame_rule.h"
 
+/* The machine that this program runs on, and the registers that a walk needs as a mask of perf's. */
+#define WALK_MASK_X86_64  UINT64_C(0x401e2)    /* bx, di, bp, sp, ip, r10 */
+#define WALK_MASK_AARCH64 (UINT64_C(15) << 29) /* x29, lr, sp, pc */
+#if defined(__x86_64__)
+#define WALK_MACHINE 62 /* EM_X86_64 */
+#define WALK_MASK    WALK_MASK_X86_64
+#elif defined(__aarch64__)
+#define WALK_MACHINE 183 /* EM_AARCH64 */
+#define WALK_MASK    WALK_MASK_AARCH64
+#else
+#define WALK_MACHINE 0 /* there are no rules */
+#define WALK_MASK    UINT64_C(0)
+#endif
+
 /* What there is at an address of the process. */
 struct walk_place {
 	enum walk_end end; /* why the walk ends there: WALK_NO_MAPPING; else WALK_GOES_ON */
@@ -27,6 +41,7 @@ struct walk_frame {
 
 struct stack_walk {
 	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
+	bool narrow;	  /* of a 32-bit program of x86-64: by frame pointers alone */
 	/* Values of registers by perf's numbers (arch/.../include/uapi/asm/perf_regs.h), and which
 	 * of them there are. */
 	const uint64_t *registers;
@@ -35,10 +50,6 @@ struct stack_walk {
 	void (*look_up)(void *context, uint64_t address, struct walk_place *place);
 	void *context;
 };
-
-/* Registers that a walk needs, as a mask of perf's. */
-#define WALK_MASK_X86_64  UINT64_C(0x401e2)    /* bx, di, bp, sp, ip, r10 */
-#define WALK_MASK_AARCH64 (UINT64_C(15) << 29) /* x29, lr, sp, pc */
 
 /*
  * Stores the frames, innermost first, up to `room`, and their number. The walk has ended because of

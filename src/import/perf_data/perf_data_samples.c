@@ -70,7 +70,7 @@ static void add_unwound(struct chain *chain, const struct unwind_run *run, uint6
 		chain_add(chain, leaf ? sampled : frame->address, CODE_USER,
 			  frame->is_return ? FRAME_RETURN : FRAME_IP);
 	}
-	chain->user_missing = run->end != UNWIND_WHOLE;
+	chain->user_missing = run->end == UNWIND_WHOLE ? UNKNOWN_NONE : UNKNOWN_NOT_UNWOUND;
 }
 
 static int read_chain(struct perf_data *data, const struct perf_file_event *event,
@@ -93,7 +93,7 @@ static int read_chain(struct perf_data *data, const struct perf_file_event *even
 		/* nothing was unwound: the address in user code itself is known */
 		if (mode == CODE_USER && !chain->count)
 			chain_add(chain, sample->ip, mode, FRAME_IP);
-		chain->user_missing = true;
+		chain->user_missing = UNKNOWN_NOT_UNWOUND;
 	}
 	if (!chain->count)
 		chain_add(chain, sample->ip, mode, FRAME_IP);

@@ -448,7 +448,7 @@ static void stacks_are_kept_beside_their_leaves(void **state)
 	(void)state;
 	struct recording r;
 	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
-	r.options.stacks = true;
+	r.options.stacks = COLLECT_STACKS_FRAME_POINTERS;
 	recording_start(&r);
 	exec(&r, SHELL, "shell");
 	recording_map(&r, SHELL, LIBRARY, 0x10000, "/nowhere/library.so");

@@ -106,7 +106,7 @@ static void stacks_are_kept_up_to_the_limit(void **state)
 		place = (struct tally_place){ .image = 1, .vaddr = serial };
 		for (int at = 1; at <= DEPTH; at++)
 			words[at] = 0x1000 + serial++;
-		assert_int_equal(session_calls(session, process, &sample, &place, &cut), 0);
+		assert_int_equal(session_calls(session, process, &sample, CODE_USER, &place, &cut), 0);
 		assert_true(place.stack);
 	}
 	assert_int_equal(place.calls, 0); /* there was no room for its callers */

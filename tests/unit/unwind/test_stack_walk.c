@@ -247,22 +247,24 @@ static void follow(struct stepped *stepped, uint64_t ip, uint64_t sp, uint64_t l
 
 static size_t walk(const struct stepped *stepped, struct walk_frame *frames, enum walk_end *end)
 {
+	uint64_t registers[33] = { 0 };
 #if defined(__x86_64__)
-	uint64_t registers[24] = { [1] = stepped->registers.rbx, [5] = stepped->registers.rdi,
-				   [6] = stepped->registers.rbp, [7] = stepped->registers.rsp,
-				   [8] = stepped->registers.rip, [18] = stepped->registers.r10 };
-	struct stack_walk walk = { EM_X86_64,	     registers,
-				   WALK_MASK_X86_64, { stepped->stack, stepped->stack_size },
-				   look_up,	     NULL };
+	registers[1] = stepped->registers.rbx;
+	registers[5] = stepped->registers.rdi;
+	registers[6] = stepped->registers.rbp;
+	registers[7] = stepped->registers.rsp;
+	registers[8] = stepped->registers.rip;
+	registers[18] = stepped->registers.r10;
 #else
-	uint64_t registers[33];
 	memcpy(registers, stepped->registers.regs, 31 * sizeof(registers[0]));
 	registers[31] = stepped->registers.sp;
 	registers[32] = stepped->registers.pc;
-	struct stack_walk walk = { EM_AARCH64,	      registers,
-				   WALK_MASK_AARCH64, { stepped->stack, stepped->stack_size },
-				   look_up,	      NULL };
 #endif
+	const struct stack_walk walk = { .machine = WALK_MACHINE,
+					 .registers = registers,
+					 .mask = WALK_MASK,
+					 .stack = { stepped->stack, stepped->stack_size },
+					 .look_up = look_up };
 	size_t count;
 	*end = stack_walk_run(&walk, frames, FRAMES, &count);
 	return count;

@@ -1,0 +1,89 @@
+#include "collect/frame_tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "collect/file_learn.h"
+
+#define RETRY_NS UINT64_C(1000000000)
+
+void frame_tables_init(struct frame_tables *tables, struct file_table *files)
+{
+	*tables = (struct frame_tables){ .files = files };
+	frame_pool_init(&tables->pool,
+			&(struct frame_pool_options){ .slabs = FRAME_TABLES_SLABS });
+}
+
+void frame_tables_release(struct frame_tables *tables)
+{
+	frame_pool_release(&tables->pool);
+	free(tables->list);
+	*tables = (struct frame_tables){ 0 };
+}
+
+/* Puts the table of a file into the pool. 0 or -ENOMEM. */
+static int make(struct frame_tables *tables, uint32_t number, struct frame_tables_file *file)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	struct frame_table table;
+	int ret = file_learn_frames(tables->files, number, &bytes);
+	if (ret == -ENOMEM)
+		return ret;
+	file->state = ret == 0 || ret == -ENOENT ? FRAME_TABLES_NONE : FRAME_TABLES_REFUSED;
+	file->retry_ns = clock_monotonic_ns() + RETRY_NS;
+	if (ret == 0 && frame_table_read((struct span){ bytes.data, bytes.size }, &table) &&
+	    table.head.page_count && table.head.machine == WALK_MACHINE)
+		ret = frame_pool_add(&tables->pool, &table, &file->entry);
+	else
+		return 0;
+	if (ret == -ENOMEM)
+		return ret;
+	if (ret < 0) {
+		tables->refused++;
+		return 0;
+	}
+	file->state = FRAME_TABLES_THERE;
+	tables->made++;
+	tables->bytes += bytes.size;
+	return 0;
+}
+
+/* Stores what is known of a file, whose table is there if it can be had. 0 or -ENOMEM. */
+static int need(struct frame_tables *tables, uint32_t number, struct frame_tables_file **out)
+{
+	if (array_reserve_zeroed(&tables->list, &tables->capacity, number, sizeof(*tables->list)) <
+	    0)
+		return -ENOMEM;
+	struct frame_tables_file *file = *out = &tables->list[number];
+	if (file->state == FRAME_TABLES_THERE && !frame_pool_has(&tables->pool, &file->entry))
+		file->state = FRAME_TABLES_NEW;
+	if (file->state == FRAME_TABLES_REFUSED && clock_monotonic_ns() >= file->retry_ns)
+		file->state = FRAME_TABLES_NEW;
+	return file->state == FRAME_TABLES_NEW ? make(tables, number, file) : 0;
+}
+
+int frame_tables_look_up(struct frame_tables *tables, uint32_t number, uint64_t offset,
+			 struct walk_place *place)
+{
+	struct frame_tables_file *file;
+	int ret = need(tables, number, &file);
+	*place = (struct walk_place){ .end = WALK_GOES_ON };
+	if (ret < 0)
+		return ret;
+	if (file->state == FRAME_TABLES_THERE)
+		place->rule = frame_pool_find(&tables->pool, &file->entry.place, offset);
+	/* Where rules will come, a guess would be wrong more often than right. */
+	place->may_guess = file->state != FRAME_TABLES_REFUSED;
+	return 0;
+}
+
+void frame_tables_forget(struct frame_tables *tables, const bool *in_use)
+{
+	for (size_t number = 1; number < tables->capacity; number++)
+		if (tables->list[number].state != FRAME_TABLES_NEW && !in_use[number])
+			tables->list[number] = (struct frame_tables_file){ 0 };
+}

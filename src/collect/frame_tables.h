@@ -1,0 +1,48 @@
+/*
+ * frame_tables - the unwind rules of the files that processes execute from: each file's table is
+ * made when a stack leads into it first, by the helper that reads files (symbol/reader.h), and kept
+ * in a pool of bounded size (unwind/frame_pool.h). All processes share it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/frame_pool.h"
+#include "unwind/stack_walk.h"
+
+struct file_table;
+
+#define FRAME_TABLES_SLABS 64u /* of 1 MiB: those of a compile job take 2 */
+
+/* Of one file. */
+struct frame_tables_file {
+	enum frame_tables_state {
+		FRAME_TABLES_NEW,
+		FRAME_TABLES_THERE,
+		FRAME_TABLES_NONE,    /* it has no rules, or nobody can read them */
+		FRAME_TABLES_REFUSED, /* until retry_ns */
+	} state;
+	struct frame_pool_entry entry;
+	uint64_t retry_ns;
+};
+
+struct frame_tables {
+	struct frame_pool pool;
+	struct file_table *files;
+	struct frame_tables_file *list; /* by number of the file */
+	size_t capacity;
+	uint64_t made, bytes; /* tables, and what they take in the pool, so far */
+	uint64_t refused;     /* that could not be had, or have no room */
+};
+
+void frame_tables_init(struct frame_tables *tables, struct file_table *files);
+void frame_tables_release(struct frame_tables *tables); /* also right for a zeroed one */
+
+/* Fills in what rule holds at an offset in a file. Where there is none it may be looked for, which
+ * takes as long as reading the file. 0 or -ENOMEM. */
+int frame_tables_look_up(struct frame_tables *tables, uint32_t number, uint64_t offset,
+			 struct walk_place *place);
+/* As file_table_forget(): numbers that are not in use will be other files. */
+void frame_tables_forget(struct frame_tables *tables, const bool *in_use);

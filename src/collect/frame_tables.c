@@ -14,8 +14,7 @@
 void frame_tables_init(struct frame_tables *tables, struct file_table *files)
 {
 	*tables = (struct frame_tables){ .files = files };
-	frame_pool_init(&tables->pool,
-			&(struct frame_pool_options){ .slabs = FRAME_TABLES_SLABS });
+	frame_pool_init(&tables->pool, &(struct frame_pool_options){ .slabs = FRAME_TABLES_SLABS });
 }
 
 void frame_tables_release(struct frame_tables *tables)

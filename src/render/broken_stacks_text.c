@@ -56,6 +56,6 @@ const char *broken_stacks_cure(const struct scope_broken_stacks *stacks)
 {
 	if (stacks->broken_samples < stacks->user_samples / WORTH_A_CURE + 1)
 		return NULL;
-	return "cure: build that code with -fno-omit-frame-pointer, or record with 'perf record "
-	       "--call-graph dwarf', whose perf.data culprit reads";
+	return "cure: record with --call-graph eh, which needs no frame pointers, or build that "
+	       "code with -fno-omit-frame-pointer";
 }

@@ -12,7 +12,8 @@
 #include "unwind/walk_end.h"
 #include "unwind/frame_rule.h"
 
-/* The machine that this program runs on, and the registers that a walk needs as a mask of perf's. */
+/* The machine that this program runs on, and the registers that a walk needs as a mask of perf's.
+ */
 #define WALK_MASK_X86_64  UINT64_C(0x401e2)    /* bx, di, bp, sp, ip, r10 */
 #define WALK_MASK_AARCH64 (UINT64_C(15) << 29) /* x29, lr, sp, pc */
 #if defined(__x86_64__)

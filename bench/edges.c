@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 				event.attr.sample_stack_user = interpret_stack_bytes(edge_isa());
 			}
 			struct sample_cost cost;
-			if (sample_cost_measure(&event, 100000, kind > 2 ? &memory : NULL, &cost,
+			if (sample_cost_measure(&event, 100000, kind > 2 ? &memory.extra : NULL, &cost,
 						&err) < 0) {
 				puts(err.text);
 				return 77;

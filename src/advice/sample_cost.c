@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "bpf/sample_memory.h"
+#include "bpf/sample_extra.h"
 #include "machine/event.h"
 #include "machine/perf_open.h"
 
@@ -149,15 +149,15 @@ static void sampler_close(struct sampler *sampler)
 		close(sampler->output_fd);
 }
 
-/* Has the memory at samples on `cpu` written into a ring that nobody reads. */
-static int add_memory(struct sampler *sampler, struct sample_memory *memory, int cpu)
+/* Has what is added to samples on `cpu` written into a ring that nobody reads. */
+static int add_extra(struct sampler *sampler, const struct sample_extra *extra, int cpu)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr),
 					.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
 						       PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 					.use_clockid = 1,
 					.clockid = CLOCK_MONOTONIC };
-	sample_memory_output_attr(&attr);
+	sample_extra_output_attr(&attr);
 	sampler->output_fd = perf_open(&attr, -1, cpu, -1, 0);
 	if (sampler->output_fd < 0)
 		return sampler->output_fd;
@@ -165,8 +165,8 @@ static int add_memory(struct sampler *sampler, struct sample_memory *memory, int
 	if (ring == MAP_FAILED)
 		return -errno;
 	sampler->output = ring;
-	int ret = sample_memory_set_output(memory, cpu, sampler->output_fd);
-	return ret < 0 ? ret : sample_memory_attach(memory, sampler->fd);
+	int ret = sample_extra_set_output(extra, cpu, sampler->output_fd);
+	return ret < 0 ? ret : sample_extra_attach(extra, sampler->fd);
 }
 
 static int sampler_open(const struct event *event, uint64_t rate_hz, struct sampler *sampler,
@@ -308,7 +308,7 @@ static int measure_rounds(const struct event *event, struct sampler *sampler, st
 }
 
 int sample_cost_measure(const struct event *event, int64_t max_sample_rate,
-			struct sample_memory *memory, struct sample_cost *cost, struct error *err)
+			const struct sample_extra *extra, struct sample_cost *cost, struct error *err)
 {
 	CLEANUP(free_pointer) struct measuring *room = calloc(1, sizeof(*room));
 	if (!room)
@@ -327,12 +327,12 @@ int sample_cost_measure(const struct event *event, int64_t max_sample_rate,
 	struct cpu_set before = { 0 };
 	bool moved;
 	stay_on(event, &before, &moved);
-	if (memory) {
+	if (extra) {
 		stay_here(&before, &moved);
-		status = add_memory(&sampler, memory, sched_getcpu());
+		status = add_extra(&sampler, extra, sched_getcpu());
 		if (status)
 			error_set(err, status,
-				  "cannot read memory at samples to see what they cost: %s",
+				  "cannot add to samples what would be, to see what they cost: %s",
 				  strerror(-status));
 	}
 	if (status == 0)

@@ -11,7 +11,7 @@
 
 struct error;
 struct event;
-struct sample_memory;
+struct sample_extra;
 
 struct sample_cost {
 	double ns, low_ns, high_ns; /* of a sample: median, 10th and 90th percentile */
@@ -22,12 +22,12 @@ struct sample_cost {
 /*
  * Samples this thread for some 0.4 s by `event` (as event_list_default() gives
  * it; what its attr.sample_type asks for beside ip, task and time is taken along, if it stands
- * behind these in a sample; and what its registers point to with `memory`, if that is not NULL,
+ * behind these in a sample; and what `extra` adds, if that is not NULL,
  * on the CPU where it runs) and fills *cost. Returns 0; -EAGAIN when too few samples came to tell
  * (the machine is overloaded, or throttles); -ENOMEM; or the negative errno value of opening.
  */
 int sample_cost_measure(const struct event *event, int64_t max_sample_rate,
-			struct sample_memory *memory, struct sample_cost *cost, struct error *err);
+			const struct sample_extra *extra, struct sample_cost *cost, struct error *err);
 
 /* Samples a second and CPU that cost `ratio` (0.01: one percent) of its time; at least 1. */
 uint64_t sample_cost_rate(const struct sample_cost *cost, double ratio);

@@ -33,6 +33,7 @@ static const struct field fields[] = {
 	{ "mm_struct", "mm_mt", AT(mm_tree), OFFSET, true },
 	{ "maple_tree", "ma_root", AT(tree_root), OFFSET, true },
 	{ "mm_struct", "mm_lock_seq", AT(mm_changes), OFFSET, true },
+	{ "mm_struct", "context.vdso", AT(mm_vdso), OFFSET, true },
 	{ "vm_area_struct", "vm_start", AT(mapping_start), OFFSET, false },
 	{ "vm_area_struct", "vm_end", AT(mapping_end), OFFSET, false },
 	{ "vm_area_struct", "vm_pgoff", AT(mapping_page), OFFSET, false },
@@ -74,12 +75,31 @@ static bool find_member(const struct btf *types, uint32_t structure, const char 
 	return false;
 }
 
+/* The same, where the name may be that of a field of a field: "context.vdso". */
+static bool find_path(const struct btf *types, uint32_t structure, const char *path, uint32_t *type,
+		      uint32_t *offset)
+{
+	const char *dot = strchr(path, '.');
+	char outer[32];
+	if (!dot)
+		return find_member(types, structure, path, 0, type, offset);
+	size_t size = (size_t)(dot - path);
+	if (size >= sizeof(outer))
+		return false;
+	memcpy(outer, path, size);
+	outer[size] = 0;
+	if (!find_member(types, structure, outer, 0, type, offset))
+		return false;
+	int inner = btf__resolve_type(types, *type); /* it may have a name of its own */
+	return inner >= 0 &&
+	       find_member(types, (uint32_t)inner, dot + 1, 0, type, offset);
+}
+
 static bool find_field(const struct btf *types, const struct field *field, uint32_t *value)
 {
 	int structure = btf__find_by_name_kind(types, field->structure, BTF_KIND_STRUCT);
 	uint32_t type, offset = 0;
-	if (structure < 0 ||
-	    !find_member(types, (uint32_t)structure, field->name, 0, &type, &offset))
+	if (structure < 0 || !find_path(types, (uint32_t)structure, field->name, &type, &offset))
 		return false;
 	const struct btf_type *found = btf__type_by_id(types, type);
 	if (field->place == ELEMENTS && !(found && btf_is_array(found)))

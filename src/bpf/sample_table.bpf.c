@@ -84,20 +84,7 @@ struct {
 #endif
 
 #define FIELD(name) (settings.layout.name)
-
-static __always_inline __u64 read_word(__u64 address)
-{
-	__u64 word = 0;
-	bpf_probe_read_kernel(&word, sizeof(word), (const void *)address);
-	return word;
-}
-
-static __always_inline __u32 read_half(__u64 address)
-{
-	__u32 half = 0;
-	bpf_probe_read_kernel(&half, sizeof(half), (const void *)address);
-	return half;
-}
+#include "kernel_mappings.h"
 
 static __always_inline void tell(struct sample_table_cpu *cpu, const struct sample_table_news *what)
 {
@@ -227,52 +214,6 @@ static __always_inline int same_key(const struct sample_table_context_key *a,
 
 /* ---- Images */
 
-/* A node of the tree of mappings (the kernel's maple tree): its address and its type are one word. */
-#define NODE(entry)	((entry) & ~255ull)
-#define NODE_TYPE(entry) ((__u32)((entry) >> 3) & 15)
-#define NODE_GAPS	3 /* maple_arange_64 */
-#define NODE_LEAF	1 /* maple_leaf_64, as maple_range_64 */
-#define DEPTH_MOST	6 /* 16 to the 6th are more mappings than a process may have */
-
-/* The mapping that may hold `address`, or 0. No lock is taken: a change may be under way, so whoever
- * asks looks whether it does. */
-static __always_inline __u64 find_mapping(struct remembered *last, __u64 mm, __u64 address)
-{
-	__u64 entry = read_word(mm + FIELD(mm_tree) + FIELD(tree_root)), most = ~0ull;
-	if ((entry & 3) != 2)
-		return 0;
-	for (int depth = 0; depth < DEPTH_MOST && entry; depth++) {
-		__u64 node = NODE(entry), *border = last->borders;
-		__u32 type = NODE_TYPE(entry), count, slots, i;
-		if (type == NODE_GAPS) {
-			count = FIELD(gap_borders);
-			slots = FIELD(gap_entry);
-			if (bpf_probe_read_kernel(border, FIELD(gap_borders) * 8,
-						  (const void *)(node + FIELD(gap_border))))
-				return 0;
-		} else {
-			count = FIELD(range_borders);
-			slots = FIELD(range_entry);
-			if (bpf_probe_read_kernel(border, FIELD(range_borders) * 8,
-						  (const void *)(node + FIELD(range_border))))
-				return 0;
-		}
-		for (i = 0; i < KERNEL_BORDERS_MOST; i++) {
-			__u64 at = border[i];
-			if (i >= count || !at || at >= most)
-				break;
-			if (address <= at) {
-				most = at;
-				break;
-			}
-		}
-		entry = read_word(node + slots + i * 8);
-		if (type <= NODE_LEAF)
-			return entry;
-	}
-	return 0;
-}
-
 static __always_inline __u32 image_number(struct sample_table_cpu *cpu, struct remembered *last,
 					  const struct sample_table_image_key *key, __u64 start,
 					  __u64 end, __u64 offset)
@@ -307,7 +248,7 @@ static __always_inline void remember_mapping(struct sample_table_cpu *cpu, struc
 					     __u64 mm, __u64 address)
 {
 	last->start = last->end = 0;
-	__u64 mapping = find_mapping(last, mm, address);
+	__u64 mapping = find_mapping(last->borders, mm, address);
 	if (!mapping)
 		return;
 	__u64 start = read_word(mapping + FIELD(mapping_start));

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "bpf/kernel_layout.h"
 #include "bpf/program.h"
+#include "bpf/program_barrier.h"
 
 #define LINES_USUAL   4096u
 #define SPILL_USUAL   16384u
@@ -37,7 +38,7 @@ struct sample_table {
 	struct sample_table_settings settings;
 	struct sample_table_state *state; /* `variables` */
 	struct shared lines, spill, cpus, variables;
-	int barrier_fd, barrier_inner_fd; /* see wait_for_programs() */
+	struct program_barrier barrier;
 	uint64_t *abandoned; /* samples whose visit failed: of each CPU, of each event */
 	struct ring_buffer *news;
 	uint32_t news_bytes;
@@ -58,8 +59,7 @@ void sample_table_free(struct sample_table *table)
 		if (all[i].memory)
 			munmap(all[i].memory, all[i].size);
 	program_object_close(table->object);
-	close_fd(&table->barrier_fd);
-	close_fd(&table->barrier_inner_fd);
+	program_barrier_close(&table->barrier);
 	free(table->abandoned);
 	free(table);
 }
@@ -99,29 +99,6 @@ static int handle_news(void *context, void *data, size_t size)
 	return 0;
 }
 
-/*
- * Waits until each program that runs now has ended. They are readers of RCU, and who changes a map
- * that holds maps waits for these (Linux 4.20; 1ae80cf31938): so that one, which no program
- * uses, is changed. membarrier(2) does the same, but not where CPUs have no ticks (nohz_full).
- */
-static int wait_for_programs(const struct sample_table *table)
-{
-	return program_map_set(table->barrier_fd, 0, (uint32_t)table->barrier_inner_fd);
-}
-
-static int open_barrier(struct sample_table *table)
-{
-	table->barrier_inner_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "culprit_inner",
-						 sizeof(uint32_t), sizeof(uint32_t), 1, NULL);
-	if (table->barrier_inner_fd < 0)
-		return table->barrier_inner_fd;
-	LIBBPF_OPTS(bpf_map_create_opts, options,
-		    .inner_map_fd = (uint32_t)table->barrier_inner_fd);
-	table->barrier_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "culprit_barrier",
-					   sizeof(uint32_t), sizeof(uint32_t), 1, &options);
-	return table->barrier_fd < 0 ? table->barrier_fd : 0;
-}
-
 static int open_shared(struct sample_table *table)
 {
 	const struct sample_table_settings *settings = &table->settings;
@@ -139,7 +116,7 @@ static int open_shared(struct sample_table *table)
 	if (ret == 0)
 		ret = map_memory(table, ".bss", sizeof(*table->state), &table->variables);
 	if (ret == 0)
-		ret = open_barrier(table);
+		ret = program_barrier_open(&table->barrier);
 	if (ret < 0)
 		return ret;
 	table->state = table->variables.memory;
@@ -187,7 +164,7 @@ int sample_table_new(const struct sample_table_options *options, struct sample_t
 	if (!table)
 		return error_set(err, -ENOMEM, "cannot count samples in the kernel: %s",
 				 strerror(ENOMEM));
-	table->barrier_fd = table->barrier_inner_fd = -1;
+	table->barrier = PROGRAM_BARRIER_CLOSED;
 	table->abandoned =
 		calloc((size_t)cpus * SAMPLE_TABLE_EVENTS, sizeof(*table->abandoned));
 	if (!table->abandoned)
@@ -348,7 +325,7 @@ int sample_table_drain(struct sample_table *table, const struct sample_table_vis
 {
 	uint32_t half = __atomic_load_n(&table->state->half, __ATOMIC_RELAXED);
 	__atomic_store_n(&table->state->half, half ^ 1, __ATOMIC_SEQ_CST);
-	int failed = wait_for_programs(table);
+	int failed = program_barrier_wait(&table->barrier);
 	if (failed < 0) {
 		__atomic_store_n(&table->state->half, half, __ATOMIC_SEQ_CST);
 		return failed;

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "bpf/user_stack.h"
 #include "collect/perf_limits.h"
 #include "machine/event.h"
 #include "machine/haste.h"
@@ -34,6 +35,7 @@ void collector_free(struct collector *collector)
 	kernel_map_release(&session->kernel);
 	kernel_code_release(&session->kernel_code);
 	sample_memory_close(&session->sample_memory);
+	user_stack_free(session->walker);
 	kernel_counts_release(&session->counted);
 	read_window_release(&session->reads);
 	frame_tables_release(&session->frames);
@@ -208,7 +210,7 @@ static int init_session(struct collector *collector, struct error *err)
 		return ret;
 	urgency_begin(&session->urgency, session->reader);
 	ret = file_table_init(&session->files, session->profile, session->reader, &session->shares);
-	frame_tables_init(&session->frames, &session->files);
+	frame_tables_init(&session->frames, &session->files, session->walker);
 	jit_table_init(&session->jits, session->reader, &session->files, &session->shares);
 	session->ask = (struct proc_ask){ session->reader, &session->shares, &session->unread,
 					  &session->watch, &session->silent };
@@ -274,6 +276,14 @@ static int name_events(struct collector *collector, struct error *err)
 			 strerror(-session->counters.memory_refusal));
 		collector_note(collector, COLLECT_NOTE, text);
 	}
+	if (session->counters.walker_refusal) {
+		char text[256];
+		snprintf(text, sizeof(text),
+			 "stacks cannot be walked in the kernel (%s): callers of user code are "
+			 "missing",
+			 strerror(-session->counters.walker_refusal));
+		collector_note(collector, COLLECT_WARNING, text);
+	}
 	if (session->counters.kernel_dropped)
 		collector_note(
 			collector, COLLECT_WARNING,
@@ -296,7 +306,8 @@ int collector_new(const struct collect_options *options, struct collector **out,
 	collector->session.sample_memory = SAMPLE_MEMORY_CLOSED;
 	raise_file_limit();
 	haste_prefer();
-	int ret = plan_make(&collector->plan, options, &collector->session.sample_memory, err);
+	int ret = plan_make(&collector->plan, options, &collector->session.sample_memory,
+			    &collector->session.walker, err);
 	if (ret == 0)
 		ret = init_session(collector, err);
 	if (ret == 0 && options->engine == COLLECT_ENGINE_BPF)

@@ -46,6 +46,7 @@ struct sampler {
 	bool sampled; /* false: read by the samples of another event of its group */
 	bool edges; /* its samples carry registers and stack, to be interpreted (collect/edges.h) */
 	bool memory; /* and come with the memory that their registers point to */
+	bool walked; /* its samples come with the user's stack, walked in the kernel */
 	enum period_policy policy;
 	uint64_t mean_period; /* of clocks in ns */
 	double frequency_hz;  /* 0: the period was given */
@@ -120,7 +121,8 @@ struct counters_options {
 	uint32_t stack_bytes;	 /* that samples have of the user's stack, for COLLECT_STACKS_RULES */
 	uint64_t user_registers; /* likewise, perf's mask; 0: none */
 	uint64_t edge_registers; /* likewise, for samplers with `edges`: those, and more */
-	struct sample_memory *memory;	  /* for samplers with `memory`; borrowed, outlives us */
+	/* For samplers with `memory` or `walked`; borrowed, they outlive us; NULL: there are none. */
+	const struct sample_extra *memory, *walker;
 	struct sample_table *table; /* counts all samples; borrowed, outlives us; NULL: rings */
 	const struct helper_watch *watch; /* may end the wait for a task; borrowed; or NULL */
 	bool user_sideband; /* no right to kernel events: the side-band has exclude_kernel */
@@ -149,7 +151,8 @@ struct counters {
 	size_t link_count, link_capacity;
 	int *output_fds; /* by slot, of the event whose records are attached to samples; -1: none */
 	struct perf_layout output_layout;
-	int memory_refusal;	 /* negative errno: why some samples come without memory; or 0 */
+	/* A negative errno: why some samples come without memory, or without the user's stack; or 0. */
+	int memory_refusal, walker_refusal;
 	struct ring_watch watch; /* ready: a ring of samples is half full */
 	struct ring_watch sideband_watch; /* ready: a record about processes has come */
 	bool reads_lost;		  /* the kernel has PERF_FORMAT_LOST */

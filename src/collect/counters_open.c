@@ -9,7 +9,7 @@
 #include "advice/perf_explain.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "bpf/sample_memory.h"
+#include "bpf/sample_extra.h"
 #include "bpf/sample_table.h"
 #include "collect/edge_helper.h"
 #include "collect/task_open.h"
@@ -49,6 +49,7 @@ void counters_ask_for_user(const struct counters_options *options, const struct 
 	if (options->stacks)
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	attr->exclude_callchain_user = rules;
+	rules = rules && !sampler->walked;
 	if (!rules && !sampler->edges)
 		return;
 	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
@@ -175,7 +176,7 @@ static int open_output(struct counters *counters, size_t slot)
 	struct ring *ring = counters_ring(counters, slot, false);
 	int cpu = counters->cpus[slot];
 	struct perf_event_attr attr = { .sample_type = PERF_SAMPLE_IP };
-	sample_memory_output_attr(&attr);
+	sample_extra_output_attr(&attr);
 	set_common(&attr, counters, counters->options.sample_pages);
 	attr.inherit = 0;
 	set_layout(&counters->output_layout, &attr);
@@ -184,8 +185,10 @@ static int open_output(struct counters *counters, size_t slot)
 	if (ret == 0 && (ioctl(fd, PERF_EVENT_IOC_ID, &ring->attached_id) ||
 			 ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd)))
 		ret = -errno;
-	if (ret == 0)
-		ret = sample_memory_set_output(counters->options.memory, cpu, fd);
+	if (ret == 0 && counters->options.memory)
+		ret = sample_extra_set_output(counters->options.memory, cpu, fd);
+	if (ret == 0 && counters->options.walker)
+		ret = sample_extra_set_output(counters->options.walker, cpu, fd);
 	if (ret == 0) {
 		counters->output_fds[slot] = fd;
 		return 0;
@@ -196,16 +199,21 @@ static int open_output(struct counters *counters, size_t slot)
 	return ret;
 }
 
-/* Without the memory the samples are still worth having: a failure is only noted. */
-static void attach_memory(struct counters *counters, size_t slot, struct sampler *sampler, int fd)
+/* Without what is added the samples are still worth having: a failure is only noted. */
+static void attach_extra(struct counters *counters, size_t slot, struct sampler *sampler, int fd)
 {
+	const struct sample_extra *extra =
+		sampler->memory ? counters->options.memory : counters->options.walker;
 	int ret = counters->output_fds[slot] < 0 ? open_output(counters, slot) : 0;
 	if (ret == 0)
-		ret = sample_memory_attach(counters->options.memory, fd);
+		ret = sample_extra_attach(extra, fd);
 	if (ret == 0)
 		return;
+	if (sampler->memory)
+		counters->memory_refusal = ret;
+	else
+		counters->walker_refusal = ret;
 	sampler->memory = false;
-	counters->memory_refusal = ret;
 }
 
 static bool refused_kernel(const struct perf_event_attr *attr, int code)
@@ -294,8 +302,8 @@ static int open_counter(struct counters *counters, size_t index, size_t slot, pi
 		ret = attach_table(counters, sampler, index, fd, err);
 	else if (ret == 0 && sampler->sampled)
 		ret = attach_ring(counters, counters_ring(counters, slot, false), fd, err);
-	if (ret == 0 && sampler->memory)
-		attach_memory(counters, slot, sampler, fd);
+	if (ret == 0 && (sampler->memory || sampler->walked))
+		attach_extra(counters, slot, sampler, fd);
 	if (ret == 0)
 		ret = remember(counters, &counter, err);
 	if (ret < 0)

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "collect/added.h"
 #include "collect/file_table.h"
 #include "collect/shares.h"
 #include "image/address_space.h"
@@ -126,16 +127,9 @@ int edges_add_sample(struct edges *edges, const struct edge_waiting *waiting,
 struct span edges_blocks(struct span attached, const struct perf_layout *layout,
 			 const struct perf_record *record)
 {
-	struct perf_record memory;
-	const struct span none = { NULL, 0 };
-	if (!attached.size ||
-	    perf_record_decode(attached.data, attached.size, layout, &memory) < 0 ||
-	    memory.type != PERF_RECORD_SAMPLE || memory.sample.ip != record->sample.ip ||
-	    memory.identity.tid != record->identity.tid)
-		return none;
-	struct span raw = memory.sample.raw; /* padded by the kernel to a multiple of 8 bytes */
+	struct span raw = added_to(record, attached, layout);
 	raw.size -= raw.size % sizeof(struct sample_memory_block);
-	return raw.size ? raw : none;
+	return raw.size ? raw : (struct span){ 0 };
 }
 
 void edges_lose(struct edges *edges, struct edge_batch *batch)

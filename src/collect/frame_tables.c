@@ -11,10 +11,42 @@
 
 #define RETRY_NS UINT64_C(1000000000)
 
-void frame_tables_init(struct frame_tables *tables, struct file_table *files)
+static uint32_t *make_slab(void *context, uint32_t number)
 {
-	*tables = (struct frame_tables){ .files = files };
-	frame_pool_init(&tables->pool, &(struct frame_pool_options){ .slabs = FRAME_TABLES_SLABS });
+	const struct frame_tables *tables = context;
+	return user_stack_slab(tables->walker, number);
+}
+
+/* Forgets what the walker knows of a file. */
+static void untell(struct frame_tables *tables, struct frame_tables_file *file)
+{
+	if (file->told)
+		user_stack_forget(tables->walker, &file->key);
+	file->told = false;
+}
+
+/* Before slab `number` is written anew: nobody may look into it. */
+static void forget_slab(void *context, uint32_t number)
+{
+	struct frame_tables *tables = context;
+	for (size_t i = 0; i < tables->capacity; i++)
+		if (tables->list[i].state == FRAME_TABLES_THERE &&
+		    tables->list[i].entry.slab == number)
+			untell(tables, &tables->list[i]);
+	user_stack_wait(tables->walker);
+}
+
+void frame_tables_init(struct frame_tables *tables, struct file_table *files,
+		       struct user_stack *walker)
+{
+	struct frame_pool_options options = { .slabs = FRAME_TABLES_SLABS };
+	*tables = (struct frame_tables){ .files = files, .walker = walker };
+	if (walker) {
+		options.make = make_slab;
+		options.forget = forget_slab;
+		options.context = tables;
+	}
+	frame_pool_init(&tables->pool, &options);
 }
 
 void frame_tables_release(struct frame_tables *tables)
@@ -80,9 +112,58 @@ int frame_tables_look_up(struct frame_tables *tables, uint32_t number, uint64_t 
 	return 0;
 }
 
+/* The walker has no room for more files: it is told anew, of those that are still used. 0 or a
+ * negative errno. */
+static int make_room(struct frame_tables *tables)
+{
+	for (size_t i = 0; i < tables->capacity; i++)
+		untell(tables, &tables->list[i]);
+	return user_stack_wait(tables->walker);
+}
+
+static int tell(struct frame_tables *tables, struct frame_tables_file *file,
+		const struct user_stack_key *key)
+{
+	const struct frame_table_place *place =
+		file->state == FRAME_TABLES_THERE ? &file->entry.place : NULL;
+	untell(tables, file);
+	file->key = *key;
+	int ret = user_stack_put(tables->walker, key, place);
+	if ((ret == -ENOSPC || ret == -E2BIG) && make_room(tables) == 0)
+		ret = user_stack_put(tables->walker, key, place);
+	file->told = ret == 0;
+	return ret == -ENOMEM ? ret : 0;
+}
+
+int frame_tables_tell(struct frame_tables *tables, uint32_t number,
+		      const struct user_stack_key *key)
+{
+	struct frame_tables_file *file;
+	int ret = need(tables, number, &file);
+	if (ret < 0 || file->state == FRAME_TABLES_REFUSED)
+		return ret;
+	return tell(tables, file, key);
+}
+
+int frame_tables_tell_none(struct frame_tables *tables, uint32_t number,
+			   const struct user_stack_key *key)
+{
+	if (array_reserve_zeroed(&tables->list, &tables->capacity, number, sizeof(*tables->list)) <
+	    0)
+		return -ENOMEM;
+	tables->list[number].state = FRAME_TABLES_NONE;
+	return tell(tables, &tables->list[number], key);
+}
+
 void frame_tables_forget(struct frame_tables *tables, const bool *in_use)
 {
-	for (size_t number = 1; number < tables->capacity; number++)
-		if (tables->list[number].state != FRAME_TABLES_NEW && !in_use[number])
-			tables->list[number] = (struct frame_tables_file){ 0 };
+	for (size_t number = 1; number < tables->capacity; number++) {
+		struct frame_tables_file *file = &tables->list[number];
+		if (file->state == FRAME_TABLES_NEW || in_use[number])
+			continue;
+		untell(tables, file);
+		*file = (struct frame_tables_file){ 0 };
+	}
+	if (tables->walker)
+		user_stack_wait(tables->walker);
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/user_stack.h"
 #include "unwind/frame_pool.h"
 #include "unwind/stack_walk.h"
 
@@ -26,23 +27,34 @@ struct frame_tables_file {
 	} state;
 	struct frame_pool_entry entry;
 	uint64_t retry_ns;
+	bool told; /* the walker in the kernel has them, or that there are none, under `key` */
+	struct user_stack_key key;
 };
 
 struct frame_tables {
 	struct frame_pool pool;
 	struct file_table *files;
+	struct user_stack *walker; /* NULL: nobody walks in the kernel */
 	struct frame_tables_file *list; /* by number of the file */
 	size_t capacity;
 	uint64_t made, bytes; /* tables, and what they take in the pool, so far */
 	uint64_t refused;     /* that could not be had, or have no room */
 };
 
-void frame_tables_init(struct frame_tables *tables, struct file_table *files);
+/* The pool is the walker's, where there is one; both are borrowed. */
+void frame_tables_init(struct frame_tables *tables, struct file_table *files,
+		       struct user_stack *walker);
 void frame_tables_release(struct frame_tables *tables); /* also right for a zeroed one */
 
 /* Fills in what rule holds at an offset in a file. Where there is none it may be looked for, which
  * takes as long as reading the file. 0 or -ENOMEM. */
 int frame_tables_look_up(struct frame_tables *tables, uint32_t number, uint64_t offset,
 			 struct walk_place *place);
+/* Tells the walker the rules of a file, which it knows by that key. 0 or -ENOMEM. */
+int frame_tables_tell(struct frame_tables *tables, uint32_t number,
+		      const struct user_stack_key *key);
+/* The same of a file that has no rules, as one that holds code which a process made. */
+int frame_tables_tell_none(struct frame_tables *tables, uint32_t number,
+			   const struct user_stack_key *key);
 /* As file_table_forget(): numbers that are not in use will be other files. */
 void frame_tables_forget(struct frame_tables *tables, const bool *in_use);

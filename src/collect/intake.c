@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "collect/added.h"
 #include "collect/session.h"
+#include "collect/stacks.h"
 
 #define MAPPINGS_CHEAP 2048u	  /* of a process; with more, adding another takes a while */
 #define REAPED	       UINT32_MAX /* pid in samples of a task that was reaped while it ran */
@@ -240,7 +242,14 @@ static int handle_sample(struct session *session, const struct perf_record *reco
 		return ret;
 	if (session->stacks) {
 		bool cut;
-		ret = session_calls(session, process, &record->sample, mode, &place, &cut);
+		const struct stacks_sample wanted = {
+			&record->sample, mode,
+			sampler->walked ? added_to(record, ring->attached,
+						   &session->counters.output_layout)
+					: (struct span){ 0 },
+			sampler->walked
+		};
+		ret = session_calls(session, process, &wanted, &place, &cut);
 		lane->sums.stacks_cut += cut;
 	}
 	place.image = leaf.image;

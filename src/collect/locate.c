@@ -219,13 +219,13 @@ struct world session_world(struct session *session)
 }
 
 int session_calls(struct session *session, struct process *process,
-		  const struct perf_sample *sample, enum code_mode mode, struct tally_place *place,
-		  bool *cut)
+		  const struct stacks_sample *sample, struct tally_place *place, bool *cut)
 {
+	const struct perf_words *words = &sample->sample->chain;
 	struct cells *cells = &session->tally.cells;
 	struct share *share = process ? session_share(session, process) : &session->shares.own;
 	size_t known = cells->node_count;
-	*cut = session->max_stack && chain_reaches(&sample->chain, session->max_stack);
+	*cut = session->max_stack && chain_reaches(words, session->max_stack);
 	place->stack = true;
 	if (!share_has_room(&session->shares, share, SHARE_STACKS)) {
 		share->refused[SHARE_STACKS]++; /* the stack is the innermost frame alone */
@@ -233,9 +233,9 @@ int session_calls(struct session *session, struct process *process,
 	}
 	/* The chain's first address is left out: the sampled one may be more exact. */
 	int ret = session->stacks == COLLECT_STACKS_RULES
-			  ? stacks_calls(session, process, sample, mode, &place->calls, cut)
-			  : calls_of_words(cells, &session->world, process, &sample->chain,
-					   chain_words_of_leaf(&sample->chain), &session->chain,
+			  ? stacks_calls(session, process, sample, &place->calls, cut)
+			  : calls_of_words(cells, &session->world, process, words,
+					   chain_words_of_leaf(words), &session->chain,
 					   &place->calls);
 	share_hold(&session->shares, share, SHARE_STACKS, cells->node_count - known);
 	return ret;

@@ -11,6 +11,7 @@
 #include "advice/sample_cost.h"
 #include "bpf/sample_memory.h"
 #include "bpf/sample_table.h"
+#include "bpf/user_stack.h"
 #include "collect/edge_helper.h"
 #include "collect/perf_limits.h"
 #include "collect/stacks.h"
@@ -88,8 +89,10 @@ static double budget_rate(const struct plan *plan, const struct collect_options 
 	struct sample_cost cost;
 	char sentence[256];
 	if (sample_cost_measure(&event, limit,
-				plan->samplers[first].memory ? plan->counters.memory : NULL, &cost,
-				NULL) < 0) {
+				plan->samplers[first].memory   ? plan->counters.memory
+				: plan->samplers[first].walked ? plan->counters.walker
+							       : NULL,
+				&cost, NULL) < 0) {
 		snprintf(sentence, sizeof(sentence),
 			 "the cost of a sample could not be measured: %d samples a second and CPU",
 			 DEFAULT_RATE_HZ);
@@ -138,22 +141,6 @@ static int choose_edges(struct plan *plan, const struct collect_options *options
 	return 0;
 }
 
-/* Chooses what samples bring along of the user's stack. */
-static int choose_stacks(struct plan *plan, const struct collect_options *options,
-			 struct error *err)
-{
-	struct counters_options *counters = &plan->counters;
-	if (options->stacks != COLLECT_STACKS_RULES)
-		return 0;
-	if (!WALK_MACHINE)
-		return error_set(err, -EOPNOTSUPP,
-				 "stacks of this machine are followed by frame pointers alone "
-				 "(--call-graph fp)");
-	counters->user_registers = WALK_MASK | (plan->edges ? counters->edge_registers : 0);
-	counters->stack_bytes = options->stack_bytes ? options->stack_bytes : STACKS_COPIED_BYTES;
-	return 0;
-}
-
 /*
  * Chooses the samplers whose samples come with the memory that their registers point to, which a
  * BPF program reads. The kernel drops a sample with a program, and does not count it as lost, when
@@ -182,7 +169,7 @@ static void choose_memory(struct plan *plan, const struct collect_options *optio
 		ret = error_set(&err, -EOPNOTSUPP,
 				"memory at a sample's registers takes Linux 6.0");
 	if (ret == 0) {
-		plan->counters.memory = memory;
+		plan->counters.memory = &memory->extra;
 		return;
 	}
 	for (size_t i = 0; i < plan->sampler_count; i++)
@@ -193,6 +180,44 @@ static void choose_memory(struct plan *plan, const struct collect_options *optio
 			 err.text);
 		collect_note(options, COLLECT_NOTE, sentence);
 	}
+}
+
+/* Has stacks walked in the kernel, where that may be and the user did not ask for copies. */
+static void choose_walker(struct plan *plan, const struct collect_options *options,
+			  struct user_stack **walker)
+{
+	struct error err;
+	if (options->stack_bytes || plan->counters.user_sideband ||
+	    options->engine == COLLECT_ENGINE_BPF)
+		return;
+	if (user_stack_new(walker, &err) < 0) {
+		char sentence[sizeof(err.text) + 64];
+		snprintf(sentence, sizeof(sentence), "%s: samples bring copies of the stack",
+			 err.text);
+		collect_note(options, COLLECT_NOTE, sentence);
+		return;
+	}
+	plan->counters.walker = user_stack_extra(*walker);
+	for (size_t i = 0; i < plan->sampler_count; i++)
+		plan->samplers[i].walked =
+			plan->samplers[i].sampled && !plan->samplers[i].memory;
+}
+
+/* Chooses how the callers of user code come to be known. */
+static int choose_stacks(struct plan *plan, const struct collect_options *options,
+			 struct user_stack **walker, struct error *err)
+{
+	struct counters_options *counters = &plan->counters;
+	if (options->stacks != COLLECT_STACKS_RULES)
+		return 0;
+	if (!WALK_MACHINE)
+		return error_set(err, -EOPNOTSUPP,
+				 "stacks of this machine are followed by frame pointers alone "
+				 "(--call-graph fp)");
+	counters->user_registers = WALK_MASK | (plan->edges ? counters->edge_registers : 0);
+	counters->stack_bytes = options->stack_bytes ? options->stack_bytes : STACKS_COPIED_BYTES;
+	choose_walker(plan, options, walker);
+	return 0;
 }
 
 static double guess_rate(const struct sampler *sampler)
@@ -411,7 +436,7 @@ static int check_engine(const struct plan *plan, const struct collect_options *o
 }
 
 int plan_make(struct plan *plan, const struct collect_options *options,
-	      struct sample_memory *memory, struct error *err)
+	      struct sample_memory *memory, struct user_stack **walker, struct error *err)
 {
 	perf_features_probe(&plan->features);
 	int ret = choose_cpus(plan, options, err);
@@ -427,12 +452,13 @@ int plan_make(struct plan *plan, const struct collect_options *options,
 	if (ret == 0)
 		ret = choose_edges(plan, options, err);
 	if (ret == 0)
-		ret = choose_stacks(plan, options, err);
-	if (ret == 0)
 		ret = check_engine(plan, options, err);
 	if (ret < 0)
 		return ret;
 	choose_memory(plan, options, memory);
+	ret = choose_stacks(plan, options, walker, err);
+	if (ret < 0)
+		return ret;
 	bool budgeted = !options->frequency_hz && needs_rate(plan, options);
 	double rate_hz = options->frequency_hz ? (double)options->frequency_hz
 			 : budgeted	       ? budget_rate(plan, options)

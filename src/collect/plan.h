@@ -14,6 +14,7 @@
 
 struct error;
 struct sample_memory;
+struct user_stack;
 
 struct plan {
 	struct perf_features features;
@@ -32,9 +33,10 @@ struct plan {
 /*
  * Fills *plan, which the caller has zeroed, and reports what it decided through options->note.
  * Opens *memory, which must be closed before, when samples are to come with what their registers
- * point to; the caller closes it, whatever is returned, after all events are closed. 0 or a
+ * point to, and *walker, which must be NULL, when stacks are walked in the kernel; the caller closes
+ * both, whatever is returned, after all events are closed. 0 or a
  * negative errno with *err.
  */
 int plan_make(struct plan *plan, const struct collect_options *options,
-	      struct sample_memory *memory, struct error *err);
+	      struct sample_memory *memory, struct user_stack **walker, struct error *err);
 void plan_release(struct plan *plan); /* also right for a zeroed one */

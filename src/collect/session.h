@@ -70,6 +70,7 @@ struct session {
 	struct kernel_code kernel_code;
 	struct sample_memory sample_memory; /* opened before the counters, closed after them */
 	struct kernel_counts counted;	    /* likewise */
+	struct user_stack *walker;	    /* likewise; NULL: samples bring copies of stacks */
 	struct read_window reads;
 	struct jit_table jits;
 	struct shares shares;
@@ -185,11 +186,11 @@ int session_find_mapping(struct session *session, struct process *process, uint6
 int session_unknown(struct session *session, enum unknown_cause cause, struct located *out);
 /* The session as src/intake sees it. */
 struct world session_world(struct session *session);
+struct stacks_sample; /* collect/stacks.h */
 /* Stores the sample's callers in place->calls, and in *cut whether the kernel cut the chain off. 0
  * or -ENOMEM. */
 int session_calls(struct session *session, struct process *process,
-		  const struct perf_sample *sample, enum code_mode mode, struct tally_place *place,
-		  bool *cut);
+		  const struct stacks_sample *sample, struct tally_place *place, bool *cut);
 
 /* proc_scan.c: reads what /proc says about one process or all, which started before the recording
  * or whose records were lost. 0 or -ENOMEM; that a process is gone is no failure. */

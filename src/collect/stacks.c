@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "bpf/user_stack.h"
 #include "collect/session.h"
 #include "unwind/stack_walk.h"
 
@@ -51,26 +52,18 @@ static enum unknown_cause cause_of(enum walk_end end)
 	}
 }
 
-/* Adds the user's frames to the chain, which has room for them. 0 or -ENOMEM. */
-static int add_user_frames(struct session *session, struct process *process,
-			   const struct perf_sample *sample, struct chain *chain, bool *cut)
+/* Walks a copied stack. Adds the user's frames to the chain, which has room for them. 0 or -ENOMEM.
+ */
+static int walk_copy(struct session *session, struct process *process, struct stack_walk *walk,
+		     struct chain *chain, bool *cut)
 {
 	struct walking walking = { session, process, 0 };
 	struct walk_frame frames[STACKS_DEEPEST];
-	uint64_t registers[STACKS_REGISTERS] = { 0 };
-	uint64_t at = 0;
 	size_t count;
-	for (unsigned bit = 0; bit < STACKS_REGISTERS && at < sample->user_registers.count; bit++)
-		if (session->stack_registers >> bit & 1)
-			registers[bit] = perf_word(&sample->user_registers, at++);
-	struct stack_walk walk = { .machine = WALK_MACHINE,
-				   .narrow = sample->user_abi == PERF_SAMPLE_REGS_ABI_32,
-				   .registers = registers,
-				   .mask = session->stack_registers,
-				   .stack = sample->user_stack,
-				   .look_up = look_up,
-				   .context = &walking };
-	enum walk_end end = stack_walk_run(&walk, frames, STACKS_DEEPEST, &count);
+	walk->machine = WALK_MACHINE;
+	walk->look_up = look_up;
+	walk->context = &walking;
+	enum walk_end end = stack_walk_run(walk, frames, STACKS_DEEPEST, &count);
 	for (size_t i = 0; i < count; i++) {
 		chain_add(chain, frames[i].address, CODE_USER,
 			  frames[i].returns ? FRAME_RETURN : FRAME_IP);
@@ -82,21 +75,88 @@ static int add_user_frames(struct session *session, struct process *process,
 	return walking.failure;
 }
 
-int stacks_calls(struct session *session, struct process *process, const struct perf_sample *sample,
-		 enum code_mode mode, uint32_t *calls, bool *cut)
+/* The copy is in the sample itself. */
+static int add_sampled(struct session *session, struct process *process,
+		       const struct perf_sample *sample, struct chain *chain, bool *cut)
+{
+	uint64_t registers[STACKS_REGISTERS] = { 0 };
+	uint64_t at = 0;
+	for (unsigned bit = 0; bit < STACKS_REGISTERS && at < sample->user_registers.count; bit++)
+		if (session->stack_registers >> bit & 1)
+			registers[bit] = perf_word(&sample->user_registers, at++);
+	struct stack_walk walk = { .narrow = sample->user_abi == PERF_SAMPLE_REGS_ABI_32,
+				   .registers = registers,
+				   .mask = session->stack_registers,
+				   .stack = sample->user_stack };
+	return walk_copy(session, process, &walk, chain, cut);
+}
+
+/* The kernel lacked the rules of a file: they are told for the next time. 0 or -ENOMEM. */
+static int tell_rules(struct session *session, struct process *process,
+		      const struct user_stack_head *head)
+{
+	const struct mapping *mapping;
+	if (head->end != WALK_NO_TABLE)
+		return 0;
+	int ret = session_find_mapping(session, process, head->missing_address, &mapping);
+	if (ret < 0 || !mapping)
+		return ret;
+	if (file_is_runtime_code(file_table_get(&session->files, mapping->file)))
+		return frame_tables_tell_none(&session->frames, mapping->file, &head->missing);
+	return frame_tables_tell(&session->frames, mapping->file, &head->missing);
+}
+
+/* The kernel has walked the stack, or added a copy of it. */
+static int add_walked(struct session *session, struct process *process, struct span added,
+		      struct chain *chain, bool *cut)
+{
+	struct user_stack_read read;
+	if (!user_stack_read(added, &read) || read.head.count > USER_STACK_COPY_BYTES)
+		return 0;
+	if (read.head.kind == USER_STACK_COPY) {
+		uint64_t registers[STACKS_REGISTERS] = { 0 };
+		stack_walk_registers(read.registers, registers);
+		struct stack_walk walk = { .narrow = read.head.narrow,
+					   .registers = registers,
+					   .mask = WALK_MASK,
+					   .stack = read.stack };
+		int ret = walk_copy(session, process, &walk, chain, cut);
+		return ret < 0 ? ret : tell_rules(session, process, &read.head);
+	}
+	const struct perf_words words = { read.frames, read.head.count };
+	for (uint64_t i = 0; i < words.count && i < STACKS_DEEPEST; i++) {
+		uint64_t word = perf_word(&words, i);
+		chain_add(chain, word & USER_STACK_ADDRESS, CODE_USER,
+			  word & USER_STACK_INTERRUPTED ? FRAME_IP : FRAME_RETURN);
+		session->stacks_guessed += (word & USER_STACK_GUESSED) != 0;
+	}
+	enum walk_end end =
+		read.head.end < WALK_ENDS ? (enum walk_end)read.head.end : WALK_NO_REGISTERS;
+	session->stacks_ended[end]++;
+	chain->user_missing = end == WALK_UNREADABLE ? UNKNOWN_NO_STACK : cause_of(end);
+	*cut = *cut || end == WALK_TOO_DEEP;
+	return 0;
+}
+
+int stacks_calls(struct session *session, struct process *process,
+		 const struct stacks_sample *sample, uint32_t *calls, bool *cut)
 {
 	struct chain *chain = &session->chain;
+	const struct perf_sample *record = sample->sample;
 	*calls = 0;
-	if (chain_begin(chain, sample->chain.count + STACKS_DEEPEST) < 0)
+	if (chain_begin(chain, record->chain.count + STACKS_DEEPEST) < 0)
 		return -ENOMEM;
-	chain_add_words(chain, &sample->chain, false);
+	chain_add_words(chain, &record->chain, false);
+	size_t before = chain->count;
 	int ret = 0;
-	if (process && sample->user_abi)
-		ret = add_user_frames(session, process, sample, chain, cut);
-	else if (mode == CODE_USER)
-		chain->user_missing = UNKNOWN_NOT_UNWOUND;
+	if (process && sample->added.size)
+		ret = add_walked(session, process, sample->added, chain, cut);
+	else if (process && !sample->walked && record->user_abi)
+		ret = add_sampled(session, process, record, chain, cut);
 	if (ret < 0)
 		return ret;
+	if (sample->mode == CODE_USER && chain->count == before)
+		chain->user_missing = UNKNOWN_NOT_UNWOUND;
 	/* Of user code whose registers are not known the sampled address is all there is. */
 	size_t first = chain->count ? 1 : 0;
 	return calls_of_chain(&session->tally.cells, &session->world, process, chain, first, calls);

@@ -1,13 +1,15 @@
 /*
  * stacks - who called the code of a sample, where the callers of user code are found by unwind
- * rules: the sample has the user's registers and a copy of the top of the stack, and the kernel's
- * own callers.
+ * rules: either the kernel has walked the stack (bpf/user_stack.h), or the sample has the user's
+ * registers and a copy of the top of the stack, which is walked here. The kernel's own callers are
+ * in the sample.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/span.h"
 #include "intake/code_mode.h"
 
 struct perf_sample;
@@ -21,7 +23,16 @@ struct session;
 #define STACKS_DEEPEST	    256u   /* frames */
 #define STACKS_REGISTERS    33u	   /* perf's numbers go up to here */
 
-/* Stores the node of the sample's callers, and in *cut whether there were more than are followed;
- * `mode`: of the code that it is in. 0 or -ENOMEM. */
-int stacks_calls(struct session *session, struct process *process, const struct perf_sample *sample,
-		 enum code_mode mode, uint32_t *calls, bool *cut);
+/* A sample with all that tells of its callers. */
+struct stacks_sample {
+	const struct perf_sample *sample;
+	enum code_mode mode; /* of the code that it is in */
+	/* What the kernel walked (bpf/user_stack.h); empty: nothing came with this sample. */
+	struct span added;
+	bool walked; /* the user's callers are in `added`, else in the sample itself */
+};
+
+/* Stores the node of the sample's callers, and in *cut whether there were more than are followed. 0 or
+ * -ENOMEM. */
+int stacks_calls(struct session *session, struct process *process,
+		 const struct stacks_sample *sample, uint32_t *calls, bool *cut);

@@ -44,6 +44,12 @@ struct frame_table_place {
 #define FRAME_INLINE static inline
 #endif
 
+/* A number of rows as it is: in the kernel, where the verifier would follow each way through a
+ * search by what it knows of the numbers, it is made to forget that. */
+#ifndef FRAME_FORGET
+#define FRAME_FORGET(rows) (rows)
+#endif
+
 FRAME_INLINE uint32_t frame_slab_word(const uint32_t *slab, uint32_t at)
 {
 	return slab[at & (FRAME_SLAB_WORDS - 1)];
@@ -69,6 +75,8 @@ FRAME_INLINE uint32_t frame_page_find(const uint32_t *slab, uint32_t at, uint32_
 			from = middle + 1;
 		else
 			to = middle;
+		from = FRAME_FORGET(from);
+		to = FRAME_FORGET(to);
 	}
 	if (!from)
 		return UINT32_MAX;
@@ -86,6 +94,8 @@ FRAME_INLINE uint32_t frame_page_find(const uint32_t *slab, uint32_t at, uint32_
 			from = middle + 1;
 		else
 			to = middle;
+		from = FRAME_FORGET(from);
+		to = FRAME_FORGET(to);
 	}
 	return from ? frame_slab_word(slab, list + from - 1) & 0xffff : UINT32_MAX;
 }

@@ -34,6 +34,15 @@ enum { /* perf's numbers */
        AARCH64_PC = 32,
 };
 
+void stack_walk_registers(const uint64_t *ordered, uint64_t *registers)
+{
+	static const uint8_t x86[] = { X86_IP, X86_SP, X86_BP, X86_BX, X86_R10, X86_DI };
+	static const uint8_t aarch64[] = { AARCH64_PC, AARCH64_SP, AARCH64_X29, AARCH64_LR };
+	bool is_x86 = WALK_MACHINE == EM_X86_64;
+	for (size_t i = 0; i < (is_x86 ? sizeof(x86) : sizeof(aarch64)); i++)
+		registers[is_x86 ? x86[i] : aarch64[i]] = ordered[i];
+}
+
 static bool set_registers(const struct stack_walk *walk, struct walk_state *state)
 {
 	const uint64_t *registers = walk->registers;

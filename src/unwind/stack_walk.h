@@ -52,6 +52,10 @@ struct stack_walk {
 	void *context;
 };
 
+/* Registers that stand in the order ip, sp, frame pointer, x30 or rbx, and of x86-64 r10 and rdi, by
+ * perf's numbers, up to 33; of the machine that this program runs on. */
+void stack_walk_registers(const uint64_t *ordered, uint64_t *registers);
+
 /*
  * Stores the frames, innermost first, up to `room`, and their number. The walk has ended because of
  * what is returned; WALK_NO_REGISTERS: those of the innermost frame are not there, or the machine

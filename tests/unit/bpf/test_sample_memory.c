@@ -54,7 +54,7 @@ static void scene_open(struct scene *scene)
 					.exclude_kernel = 1,
 					.disabled = 1 };
 	struct perf_event_attr other = { .size = sizeof(other), .sample_type = IDENTITY_FIELDS };
-	sample_memory_output_attr(&other);
+	sample_extra_output_attr(&other);
 	scene->fd = perf_open(&attr, 0, cpu, -1, 0);
 	scene->output_fd = perf_open(&other, -1, cpu, -1, 0);
 	assert_true(scene->fd >= 0 && scene->output_fd >= 0);
@@ -63,8 +63,8 @@ static void scene_open(struct scene *scene)
 	assert_ptr_not_equal(scene->ring, MAP_FAILED);
 	assert_int_equal(ioctl(scene->output_fd, PERF_EVENT_IOC_SET_OUTPUT, scene->fd), 0);
 	assert_int_equal(ioctl(scene->output_fd, PERF_EVENT_IOC_ID, &scene->output_id), 0);
-	assert_int_equal(sample_memory_set_output(&scene->memory, cpu, scene->output_fd), 0);
-	assert_int_equal(sample_memory_attach(&scene->memory, scene->fd), 0);
+	assert_int_equal(sample_extra_set_output(&scene->memory.extra, cpu, scene->output_fd), 0);
+	assert_int_equal(sample_extra_attach(&scene->memory.extra, scene->fd), 0);
 }
 
 static void scene_close(struct scene *scene)
@@ -170,8 +170,8 @@ static void without_its_parts_it_is_closed(void **state)
 {
 	(void)state;
 	struct sample_memory memory = SAMPLE_MEMORY_CLOSED;
-	assert_true(sample_memory_set_output(&memory, 0, -1) < 0);
-	assert_true(sample_memory_attach(&memory, -1) < 0);
+	assert_true(sample_extra_set_output(&memory.extra, 0, -1) < 0);
+	assert_true(sample_extra_attach(&memory.extra, -1) < 0);
 	sample_memory_close(&memory);
 	sample_memory_close(&memory);
 }

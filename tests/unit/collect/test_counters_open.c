@@ -246,7 +246,7 @@ static void samples_come_without_their_memory_where_it_may_not_be_read(void **st
 	struct scene s;
 	struct sample_memory closed = SAMPLE_MEMORY_CLOSED;
 	scene_begin(&s);
-	s.options.memory = &closed;
+	s.options.memory = &closed.extra;
 	scene_init(&s);
 	s.counters.samplers[CLOCK].memory = true;
 	assert_int_equal(counters_open(&s.counters, -1, 0, &s.err), 0);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "bpf/sample_memory.h"
+#include "bpf/user_stack.h"
 #include "collect/edge_helper.h"
 #include "collect/plan.h"
 #include "machine/event.h"
@@ -18,6 +19,7 @@ struct world {
 	struct event_list events;
 	struct collect_options options;
 	struct sample_memory memory;
+	struct user_stack *walker;
 	struct plan plan;
 	struct error err;
 	char notes[1024];
@@ -47,13 +49,14 @@ static int make(struct world *world)
 {
 	plan_release(&world->plan);
 	world->plan = (struct plan){ 0 };
-	return plan_make(&world->plan, &world->options, &world->memory, &world->err);
+	return plan_make(&world->plan, &world->options, &world->memory, &world->walker, &world->err);
 }
 
 static void release(struct world *world)
 {
 	plan_release(&world->plan);
 	sample_memory_close(&world->memory);
+	user_stack_free(world->walker);
 	event_list_release(&world->events);
 }
 

@@ -11,6 +11,7 @@
 
 #include "collect/gather.h"
 #include "collect/session.h"
+#include "collect/stacks.h"
 #include "profile/bill.h"
 #include "support/skip.h"
 #include "support/test_profile.h"
@@ -98,6 +99,7 @@ static void stacks_are_kept_up_to_the_limit(void **state)
 	struct kernel_range all = { .end = UINT64_MAX, .what = KERNEL_CORE, .image = 1 };
 	uint64_t words[DEPTH + 1] = { (uint64_t)PERF_CONTEXT_KERNEL };
 	const struct perf_sample sample = { .chain = { (const uint8_t *)words, DEPTH + 1 } };
+	const struct stacks_sample wanted = { .sample = &sample, .mode = CODE_USER };
 	session->kernel = (struct kernel_map){ .ranges = &all, .count = 1 };
 	uint64_t serial = 1;
 	struct tally_place place;
@@ -106,7 +108,7 @@ static void stacks_are_kept_up_to_the_limit(void **state)
 		place = (struct tally_place){ .image = 1, .vaddr = serial };
 		for (int at = 1; at <= DEPTH; at++)
 			words[at] = 0x1000 + serial++;
-		assert_int_equal(session_calls(session, process, &sample, CODE_USER, &place, &cut), 0);
+		assert_int_equal(session_calls(session, process, &wanted, &place, &cut), 0);
 		assert_true(place.stack);
 	}
 	assert_int_equal(place.calls, 0); /* there was no room for its callers */

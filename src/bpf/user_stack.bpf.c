@@ -1,0 +1,414 @@
+/* Walks the user's stack at a sample by the rules of the files that its code is in, before the
+ * kernel writes the sample (user_stack.h). */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+
+#include "kernel_layout_fields.h"
+#include "user_stack_record.h"
+
+#define FRAME_INLINE static __always_inline
+#define WALK_READ(context, address, words, count)                                                  \
+	bpf_probe_read_user(words, (count) * sizeof(*(words)), (const void *)(address))
+volatile __u32 nothing; /* 0, which the verifier does not know */
+#define FRAME_FORGET(rows) (((rows) ^ nothing) & 0x1ffff)
+#include "unwind/frame_rule.h"
+#include "unwind/frame_table_layout.h"
+#include "unwind/walk_end.h"
+#include "unwind/walk_step.h"
+
+char terms[] SEC("license") = "Dual MIT/GPL"; /* the helpers are for such programs alone */
+
+const volatile struct user_stack_settings settings;
+
+#define FIELD(name) (settings.layout.name)
+#include "kernel_mappings.h"
+
+#if defined(__TARGET_ARCH_x86)
+#define MACHINE	      WALK_X86_64
+#define REGISTER_WORDS 21
+#define CS	      17 /* word of the registers: 16 bits by name, which the verifier refuses */
+#define IS_USER(word) ((word(CS) & 3) != 0)
+#define NARROW_CODE   0x23 /* __USER32_CS */
+#define IS_NARROW(word) (word(CS) == NARROW_CODE)
+#define TAKE(word)                                                                                 \
+	do {                                                                                       \
+		state->ip = word(16);                                                              \
+		state->sp = word(19);                                                              \
+		state->fp = word(4);                                                               \
+		state->link = word(5);                                                             \
+		state->other = word(7);                                                            \
+		state->first = word(14);                                                           \
+	} while (0)
+#else
+#define MACHINE	      WALK_AARCH64
+#define REGISTER_WORDS 34
+#define IS_USER(word) ((word(33) & 15) == 0)
+#define IS_NARROW(word) ((word(33) & 16) != 0) /* PSR_MODE32_BIT */
+#define TAKE(word)                                                                                 \
+	do {                                                                                       \
+		state->ip = word(32);                                                              \
+		state->sp = word(31);                                                              \
+		state->fp = word(29);                                                              \
+		state->link = word(30);                                                            \
+	} while (0)
+#endif
+
+struct slab {
+	__u32 words[FRAME_SLAB_WORDS];
+};
+
+struct inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct slab));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, FRAME_SLAB_MOST);
+	__type(key, __u32);
+	__array(values, struct inner);
+} slabs SEC(".maps");
+
+/* The number of each file that is known: of its table below, and one; 0: it has no rules. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, USER_STACK_TABLES);
+	__type(key, struct user_stack_key);
+	__type(value, __u32);
+} files SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, USER_STACK_TABLES);
+	__type(key, __u32);
+	__type(value, struct user_stack_table);
+} tables SEC(".maps");
+
+/* The output event of each CPU; as many as the machine may have. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} outputs SEC(".maps");
+
+/* Rules of places that this CPU has seen: a line of memory where tables take four. */
+struct memo {
+	__u64 place, rule;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* the user gives it, by the machine's CPUs */
+	__type(key, __u32);
+	__type(value, struct memo);
+} memos SEC(".maps");
+
+#define MAPPINGS 4u /* that a CPU remembers */
+
+struct mapping {
+	__u64 start, end;
+	__u64 delta; /* of an address in the file */
+	struct user_stack_table table;
+	__u32 may_guess; /* it has no rules, or they are known */
+	__u32 known;	 /* it is a file whose rules may come */
+};
+
+/* What a CPU works with. */
+struct work {
+	struct walk_state state, start;
+	struct mapping mappings[MAPPINGS];
+	__u64 mm, execs;
+	__u32 changes, pid, next;
+	__u32 guesses; /* that the frame which is walked to now is the next of */
+	struct user_stack_head head;
+	__u64 frames[USER_STACK_FRAMES_MOST + 1];
+	__u64 borders[KERNEL_BORDERS_MOST];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct work);
+} works SEC(".maps");
+
+/* A stack that is walked later. */
+struct copy {
+	struct user_stack_head head;
+	__u64 registers[USER_STACK_REGISTERS];
+	__u8 stack[USER_STACK_COPY_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct copy);
+} copies SEC(".maps");
+
+/* ---- Rules */
+
+static __always_inline const __u32 *slab_of(__u32 at)
+{
+	__u32 number = at >> FRAME_SLAB_BITS, only = 0;
+	void *slab = bpf_map_lookup_elem(&slabs, &number);
+	return slab ? bpf_map_lookup_elem(slab, &only) : 0;
+}
+
+static __always_inline __u64 look_up(const struct user_stack_table *table, __u64 offset)
+{
+	__u64 page = (offset >> FRAME_PAGE_BITS) - table->first_page;
+	if (page >= table->page_count)
+		return FRAME_CFA_NONE;
+	__u32 at = table->pages_at + (__u32)page;
+	const __u32 *slab = slab_of(at);
+	if (!slab)
+		return FRAME_CFA_NONE;
+	at = frame_slab_word(slab, at);
+	slab = at ? slab_of(at) : 0;
+	if (!slab)
+		return FRAME_CFA_NONE;
+	__u32 number = frame_page_find(slab, at & (FRAME_SLAB_WORDS - 1), (__u32)offset & 0xffff);
+	if (number > 0xffff)
+		return FRAME_CFA_NONE;
+	at = table->rules_at + number * 2;
+	slab = slab_of(at);
+	return slab ? frame_slab_word(slab, at) | (__u64)frame_slab_word(slab, at + 1) << 32
+		    : FRAME_CFA_NONE;
+}
+
+static __always_inline __u64 rule_of(const struct user_stack_table *table, __u64 offset)
+{
+	__u64 place = (__u64)table->serial << 40 | (offset & ((1ull << 40) - 1));
+	__u32 slot = (__u32)(place * 0x9e3779b97f4a7c15ull >> (64 - USER_STACK_MEMO_BITS)) |
+		     bpf_get_smp_processor_id() << USER_STACK_MEMO_BITS;
+	struct memo *memo = bpf_map_lookup_elem(&memos, &slot);
+	if (!memo)
+		return look_up(table, offset);
+	if (memo->place == place)
+		return memo->rule;
+	__u64 rule = look_up(table, offset);
+	memo->place = 0;
+	memo->rule = rule;
+	memo->place = place;
+	return rule;
+}
+
+/* ---- Mappings */
+
+/* Fills in what is known of the rules of a file. */
+static __always_inline void know_file(struct work *work, struct mapping *mapping,
+				      const struct user_stack_key *key)
+{
+	__u32 *number = bpf_map_lookup_elem(&files, key);
+	mapping->known = number != 0;
+	mapping->may_guess = number != 0;
+	if (!number) {
+		work->head.missing = *key;
+		return;
+	}
+	__u32 at = *number - 1;
+	struct user_stack_table *table = *number ? bpf_map_lookup_elem(&tables, &at) : 0;
+	if (!table)
+		return;
+	mapping->table = *table;
+	if (mapping->table.key.inode != key->inode || mapping->table.key.device != key->device ||
+	    mapping->table.key.generation != key->generation)
+		mapping->table.page_count = 0;
+}
+
+/* The mapping of an address, or 0. */
+static __always_inline struct mapping *mapping_of(struct work *work, __u64 address)
+{
+	for (__u32 i = 0; i < MAPPINGS; i++)
+		if (address >= work->mappings[i].start && address < work->mappings[i].end)
+			return &work->mappings[i];
+	__u64 found = find_mapping(work->borders, work->mm, address);
+	if (!found)
+		return 0;
+	__u64 start = read_word(found + FIELD(mapping_start));
+	__u64 end = read_word(found + FIELD(mapping_end));
+	__u64 file = read_word(found + FIELD(mapping_file));
+	if (address < start || address >= end)
+		return 0;
+	struct mapping *mapping = &work->mappings[work->next++ % MAPPINGS];
+	mapping->start = start;
+	mapping->end = end;
+	mapping->delta = -start;
+	mapping->table.page_count = 0;
+	mapping->known = mapping->may_guess = 1;
+	struct user_stack_key key = { .inode = USER_STACK_VDSO };
+	if (file) {
+		__u64 inode = read_word(file + FIELD(file_inode));
+		mapping->delta =
+			(read_word(found + FIELD(mapping_page)) << FIELD(page_bits)) - start;
+		key.inode = read_word(inode + FIELD(inode_number));
+		key.generation = read_half(inode + FIELD(inode_generation));
+		key.device =
+			read_half(read_word(inode + FIELD(inode_device)) + FIELD(super_device));
+	} else if (FIELD(mm_vdso) == KERNEL_FIELD_NONE ||
+		   read_word(work->mm + FIELD(mm_vdso)) != start) {
+		return mapping; /* code that the process made itself */
+	}
+	know_file(work, mapping, &key);
+	if (!mapping->known)
+		mapping->end = mapping->start; /* it will be known soon */
+	return mapping;
+}
+
+/* ---- The walk */
+
+/* Adds a frame and goes to its caller. 1: the walk has ended. */
+static __always_inline int step(struct work *work)
+{
+	struct walk_state *state = &work->state;
+	__u32 count = work->head.count;
+	if (count >= USER_STACK_FRAMES_MOST) {
+		work->head.end = WALK_TOO_DEEP;
+		return 1;
+	}
+	work->frames[count & USER_STACK_FRAMES_MOST] =
+		(state->ip & USER_STACK_ADDRESS) | (state->returns ? 0 : USER_STACK_INTERRUPTED) |
+		(state->guessed != work->guesses ? USER_STACK_GUESSED : 0);
+	work->head.count = count + 1;
+	work->guesses = state->guessed;
+	__u64 address = state->ip - state->returns;
+	struct mapping *mapping = mapping_of(work, address);
+	if (!mapping) {
+		work->head.end = WALK_NO_MAPPING;
+		return 1;
+	}
+	__u64 rule = mapping->table.page_count ? rule_of(&mapping->table, address + mapping->delta)
+					       : FRAME_CFA_NONE;
+	int may_guess = mapping->may_guess;
+	enum walk_end end = walk_step(state, MACHINE, rule, may_guess, 0);
+	if (end == WALK_NO_TABLE)
+		work->head.missing_address = address;
+	if (end == WALK_LOST && MACHINE == WALK_X86_64 && !state->follow) {
+		/* Few stacks need rbx: those are walked once more. */
+		*state = work->start;
+		state->follow = 1;
+		work->guesses = 0;
+		work->head.count = 0;
+		return 0;
+	}
+	work->head.end = end;
+	return end != WALK_GOES_ON;
+}
+
+/* Is verified once, in whatever loop it stands. */
+__noinline int walk_once(__u32 turn)
+{
+	__u32 only = 0;
+	struct work *work = bpf_map_lookup_elem(&works, &only);
+	return work && turn < 2 * USER_STACK_FRAMES_MOST ? step(work) : 1;
+}
+
+/* Mappings that are remembered hold as long as the process is the same, since its last exec, and has
+ * changed none. */
+static __always_inline void keep_mappings(struct work *work, __u64 task, __u64 mm)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32, changes = 0;
+	__u64 execs = read_half(task + FIELD(task_exec));
+	int keeps = FIELD(mm_changes) != KERNEL_FIELD_NONE;
+	if (keeps)
+		changes = read_half(mm + FIELD(mm_changes));
+	/* odd: they are being changed (a sequence lock, since Linux 6.13) */
+	if (keeps && !(changes & 1) && work->mm == mm && work->pid == pid &&
+	    work->execs == execs && work->changes == changes)
+		return;
+	work->mm = mm;
+	work->pid = pid;
+	work->execs = execs;
+	work->changes = changes;
+	for (__u32 i = 0; i < MAPPINGS; i++)
+		work->mappings[i].end = 0;
+}
+
+static __always_inline void put_frames(void *sample, struct work *work)
+{
+	__u32 size = sizeof(work->head) +
+		     (work->head.count & USER_STACK_FRAMES_MOST) * sizeof(work->frames[0]);
+	bpf_perf_event_output(sample, &outputs, BPF_F_CURRENT_CPU, &work->head, size);
+}
+
+/* What could not be walked for want of rules is walked by the user. */
+static __always_inline void put_copy(void *sample, struct work *work)
+{
+	__u32 only = 0, size = 0;
+	struct copy *copy = bpf_map_lookup_elem(&copies, &only);
+	if (!copy)
+		return;
+	copy->head = work->head;
+	copy->head.kind = USER_STACK_COPY;
+	copy->registers[0] = work->start.ip;
+	copy->registers[1] = work->start.sp;
+	copy->registers[2] = work->start.fp;
+	copy->registers[3] = work->start.link;
+	copy->registers[4] = work->start.other;
+	copy->registers[5] = work->start.first;
+	for (__u32 i = 0; i < USER_STACK_COPY_BYTES / USER_STACK_COPY_STEP; i++) {
+		__u32 at = i * USER_STACK_COPY_STEP;
+		if (bpf_probe_read_user(copy->stack + at, USER_STACK_COPY_STEP,
+					(const void *)(work->start.sp + at)))
+			break;
+		size = at + USER_STACK_COPY_STEP;
+	}
+	copy->head.count = size;
+	if (size > USER_STACK_COPY_BYTES)
+		return;
+	bpf_perf_event_output(sample, &outputs, BPF_F_CURRENT_CPU, copy,
+			      sizeof(*copy) - USER_STACK_COPY_BYTES + size);
+}
+
+SEC("perf_event")
+int walk_stack(struct bpf_perf_event_data *sample)
+{
+	__u32 only = 0;
+	struct work *work = bpf_map_lookup_elem(&works, &only);
+	if (!work)
+		return 1;
+	struct walk_state *state = &work->start;
+	__u64 task = bpf_get_current_task();
+	__u64 mm = read_word(task + FIELD(task_mm));
+	if (!mm)
+		return 1; /* a kernel thread */
+	*state = (struct walk_state){ 0 };
+	__u32 narrow;
+	volatile __u64 *words = (void *)sample;
+#define OF_SAMPLE(number) (words[number])
+	if (IS_USER(OF_SAMPLE)) {
+		TAKE(OF_SAMPLE);
+		narrow = IS_NARROW(OF_SAMPLE);
+	} else {
+		__u64 user[34];
+		struct task_struct *current = bpf_get_current_task_btf();
+		if (bpf_probe_read_kernel(user, sizeof(user[0]) * REGISTER_WORDS,
+					  (void *)bpf_task_pt_regs(current)))
+			return 1;
+#define OF_TASK(number) (user[number])
+		TAKE(OF_TASK);
+		narrow = IS_NARROW(OF_TASK);
+	}
+	keep_mappings(work, task, mm);
+	work->state = *state;
+	work->guesses = 0;
+	work->head = (struct user_stack_head){ .kind = USER_STACK_FRAMES, .narrow = narrow };
+	if (narrow) {
+		work->head.end = WALK_NO_REGISTERS;
+		put_copy(sample, work);
+		return 1;
+	}
+	for (__u32 i = 0; i < 2 * USER_STACK_FRAMES_MOST; i++)
+		if (walk_once(i))
+			break;
+	if (work->head.end == WALK_NO_TABLE)
+		put_copy(sample, work);
+	else
+		put_frames(sample, work);
+	return 1; /* the sample itself is wanted */
+}

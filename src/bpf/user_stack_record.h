@@ -1,0 +1,65 @@
+/*
+ * user_stack_record - what the program that walks stacks shares with its user (user_stack.h).
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "kernel_layout_fields.h"
+
+#define USER_STACK_FRAMES_MOST 127u
+#define USER_STACK_COPY_BYTES  8192u
+#define USER_STACK_COPY_STEP   512u
+#define USER_STACK_TABLES      4096u /* files whose rules are known at a time */
+#define USER_STACK_MEMO_BITS   12u   /* log2 of the places that each CPU remembers the rule of */
+
+/* A file, as the kernel knows it. All of a key counts, so no byte is undefined. */
+struct user_stack_key {
+	uint64_t inode; /* USER_STACK_VDSO with device 0: the kernel's own */
+	uint32_t device;
+	uint32_t generation;
+};
+
+#define USER_STACK_VDSO 1u
+
+/* What is known of a file's rules. It is written before its number is given, and never changed
+ * until nobody can have that number any more. */
+struct user_stack_table {
+	struct user_stack_key key;
+	uint32_t first_page, page_count, pages_at, rules_at; /* struct frame_table_place */
+	uint32_t serial;				     /* never given again, up to 24 bits */
+	uint32_t unused;
+};
+
+enum user_stack_kind {
+	USER_STACK_FRAMES, /* words of frames follow */
+	USER_STACK_COPY,   /* nothing was walked: registers follow, and the top of the stack */
+};
+
+/* A record: this, and then what its kind says. */
+struct user_stack_head {
+	uint8_t kind;	 /* enum user_stack_kind */
+	uint8_t end;	 /* enum walk_end */
+	uint16_t count;	 /* frames; of a copy: bytes of stack */
+	uint32_t narrow; /* a 32-bit program's */
+	/* WALK_NO_TABLE, USER_STACK_COPY: the file whose rules are missing, and an address in it.
+	 */
+	struct user_stack_key missing;
+	uint64_t missing_address;
+};
+
+/* Of a frame's word: the bits above an address. */
+#define USER_STACK_INTERRUPTED (UINT64_C(1) << 63) /* it is no return address */
+#define USER_STACK_GUESSED     (UINT64_C(1) << 62) /* a frame pointer led to it, where no rule was */
+#define USER_STACK_ADDRESS     (USER_STACK_GUESSED - 1)
+
+/* Registers of a copy, in this order: ip, sp, frame pointer, x30 or rbx; of x86-64 also r10, rdi.
+ */
+#define USER_STACK_REGISTERS 6u
+
+/* What the program is told when it is loaded. */
+struct user_stack_settings {
+	struct kernel_layout layout;
+	uint32_t cpus; /* the highest number, and one */
+	uint32_t unused;
+};

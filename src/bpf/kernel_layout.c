@@ -38,6 +38,7 @@ static const struct field fields[] = {
 	{ "vm_area_struct", "vm_end", AT(mapping_end), OFFSET, false },
 	{ "vm_area_struct", "vm_pgoff", AT(mapping_page), OFFSET, false },
 	{ "vm_area_struct", "vm_file", AT(mapping_file), OFFSET, false },
+	{ "vm_area_struct", "vm_flags", AT(mapping_flags), OFFSET, false },
 	{ "file", "f_inode", AT(file_inode), OFFSET, false },
 	{ "inode", "i_ino", AT(inode_number), OFFSET, false },
 	{ "inode", "i_generation", AT(inode_generation), OFFSET, false },

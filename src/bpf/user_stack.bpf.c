@@ -72,7 +72,8 @@ struct {
 	__array(values, struct inner);
 } slabs SEC(".maps");
 
-/* The number of each file that is known: of its table below, and one; 0: it has no rules. */
+/* The number of each file that is known: of its table below, and one; 0: it has no rules;
+ * USER_STACK_ASKED: its rules have been asked for. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, USER_STACK_TABLES);
@@ -107,6 +108,7 @@ struct {
 	__type(value, struct memo);
 } memos SEC(".maps");
 
+#define MAPPING_CODE 4 /* VM_EXEC */
 #define MAPPINGS 4u /* that a CPU remembers */
 
 struct mapping {
@@ -144,8 +146,8 @@ struct copy {
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* the user gives it, by the machine's CPUs */
 	__type(key, __u32);
 	__type(value, struct copy);
 } copies SEC(".maps");
@@ -204,10 +206,13 @@ static __always_inline __u64 rule_of(const struct user_stack_table *table, __u64
 static __always_inline void know_file(struct work *work, struct mapping *mapping,
 				      const struct user_stack_key *key)
 {
-	__u32 *number = bpf_map_lookup_elem(&files, key);
-	mapping->known = number != 0;
-	mapping->may_guess = number != 0;
+	__u32 *number = bpf_map_lookup_elem(&files, key), asked = USER_STACK_ASKED;
+	mapping->known = mapping->may_guess = number && *number != USER_STACK_ASKED;
 	if (!number) {
+		bpf_map_update_elem(&files, key, &asked, BPF_NOEXIST);
+		work->head.first = 1;
+	}
+	if (!number || !mapping->known) {
 		work->head.missing = *key;
 		return;
 	}
@@ -221,7 +226,7 @@ static __always_inline void know_file(struct work *work, struct mapping *mapping
 		mapping->table.page_count = 0;
 }
 
-/* The mapping of an address, or 0. */
+/* The mapping of an address of code, or 0. */
 static __always_inline struct mapping *mapping_of(struct work *work, __u64 address)
 {
 	for (__u32 i = 0; i < MAPPINGS; i++)
@@ -233,7 +238,8 @@ static __always_inline struct mapping *mapping_of(struct work *work, __u64 addre
 	__u64 start = read_word(found + FIELD(mapping_start));
 	__u64 end = read_word(found + FIELD(mapping_end));
 	__u64 file = read_word(found + FIELD(mapping_file));
-	if (address < start || address >= end)
+	if (address < start || address >= end ||
+	    !(read_word(found + FIELD(mapping_flags)) & MAPPING_CODE))
 		return 0;
 	struct mapping *mapping = &work->mappings[work->next++ % MAPPINGS];
 	mapping->start = start;
@@ -260,6 +266,12 @@ static __always_inline struct mapping *mapping_of(struct work *work, __u64 addre
 	return mapping;
 }
 
+static __always_inline __u64 rule_at(const struct mapping *mapping, __u64 address)
+{
+	return mapping->table.page_count ? rule_of(&mapping->table, address + mapping->delta)
+					 : FRAME_CFA_NONE;
+}
+
 /* ---- The walk */
 
 /* Adds a frame and goes to its caller. 1: the walk has ended. */
@@ -271,20 +283,30 @@ static __always_inline int step(struct work *work)
 		work->head.end = WALK_TOO_DEEP;
 		return 1;
 	}
-	work->frames[count & USER_STACK_FRAMES_MOST] =
-		(state->ip & USER_STACK_ADDRESS) | (state->returns ? 0 : USER_STACK_INTERRUPTED) |
-		(state->guessed != work->guesses ? USER_STACK_GUESSED : 0);
-	work->head.count = count + 1;
-	work->guesses = state->guessed;
+	int guessed = state->guessed != work->guesses;
 	__u64 address = state->ip - state->returns;
 	struct mapping *mapping = mapping_of(work, address);
+	if (!mapping && guessed) {
+		work->head.end = WALK_NO_RULE; /* a guess that leads nowhere was wrong */
+		return 1;
+	}
+	work->frames[count & USER_STACK_FRAMES_MOST] =
+		(state->ip & USER_STACK_ADDRESS) | (state->returns ? 0 : USER_STACK_INTERRUPTED) |
+		(guessed ? USER_STACK_GUESSED : 0);
+	work->head.count = count + 1;
+	work->guesses = state->guessed;
 	if (!mapping) {
 		work->head.end = WALK_NO_MAPPING;
 		return 1;
 	}
-	__u64 rule = mapping->table.page_count ? rule_of(&mapping->table, address + mapping->delta)
-					       : FRAME_CFA_NONE;
 	int may_guess = mapping->may_guess;
+	__u64 rule = rule_at(mapping, address);
+	if (rule == FRAME_CFA_NONE && mapping->table.page_count && !state->frames) {
+		__u64 back = walk_leaf_return(state, MACHINE, 0);
+		struct mapping *before = back ? mapping_of(work, back - 1) : 0;
+		if (before && rule_at(before, back - 1) != FRAME_CFA_NONE)
+			rule = walk_leaf_rule(MACHINE);
+	}
 	enum walk_end end = walk_step(state, MACHINE, rule, may_guess, 0);
 	if (end == WALK_NO_TABLE)
 		work->head.missing_address = address;
@@ -339,8 +361,8 @@ static __always_inline void put_frames(void *sample, struct work *work)
 /* What could not be walked for want of rules is walked by the user. */
 static __always_inline void put_copy(void *sample, struct work *work)
 {
-	__u32 only = 0, size = 0;
-	struct copy *copy = bpf_map_lookup_elem(&copies, &only);
+	__u32 cpu = bpf_get_smp_processor_id(), size = 0;
+	struct copy *copy = bpf_map_lookup_elem(&copies, &cpu);
 	if (!copy)
 		return;
 	copy->head = work->head;
@@ -353,6 +375,8 @@ static __always_inline void put_copy(void *sample, struct work *work)
 	copy->registers[5] = work->start.first;
 	for (__u32 i = 0; i < USER_STACK_COPY_BYTES / USER_STACK_COPY_STEP; i++) {
 		__u32 at = i * USER_STACK_COPY_STEP;
+		if (at >= USER_STACK_LATER_BYTES && !work->head.first)
+			break;
 		if (bpf_probe_read_user(copy->stack + at, USER_STACK_COPY_STEP,
 					(const void *)(work->start.sp + at)))
 			break;

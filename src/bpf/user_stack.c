@@ -67,6 +67,7 @@ static int load(struct user_stack *stack, const struct user_stack_settings *sett
 {
 	const struct program_map_size sizes[] = {
 		{ "memos", settings->cpus << USER_STACK_MEMO_BITS },
+		{ "copies", settings->cpus },
 	};
 	const struct program_object_settings told = { .constants = settings,
 						      .constants_size = sizeof(*settings),
@@ -174,7 +175,7 @@ void user_stack_forget(struct user_stack *stack, const struct user_stack_key *ke
 	if (bpf_map_lookup_elem(files, key, &number) < 0)
 		return;
 	bpf_map_delete_elem(files, key);
-	if (number)
+	if (number && number != USER_STACK_ASKED)
 		stack->leaving[stack->leaving_count++] = number - 1;
 }
 
@@ -191,7 +192,8 @@ int user_stack_wait(struct user_stack *stack)
 
 uint64_t user_stack_bytes(const struct user_stack *stack)
 {
-	return TABLE_BYTES + ((uint64_t)stack->cpus << USER_STACK_MEMO_BITS) * 16;
+	return TABLE_BYTES + (((uint64_t)16 << USER_STACK_MEMO_BITS) + USER_STACK_COPY_BYTES) *
+				     stack->cpus;
 }
 
 bool user_stack_read(struct span raw, struct user_stack_read *out)

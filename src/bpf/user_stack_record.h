@@ -7,8 +7,10 @@
 
 #include "kernel_layout_fields.h"
 
-#define USER_STACK_FRAMES_MOST 127u
-#define USER_STACK_COPY_BYTES  8192u
+#define USER_STACK_FRAMES_MOST 255u
+#define USER_STACK_COPY_BYTES  32768u
+#define USER_STACK_LATER_BYTES 16384u /* of a copy when its file was asked for before */
+#define USER_STACK_ASKED       UINT32_MAX
 #define USER_STACK_COPY_STEP   512u
 #define USER_STACK_TABLES      4096u /* files whose rules are known at a time */
 #define USER_STACK_MEMO_BITS   12u   /* log2 of the places that each CPU remembers the rule of */
@@ -41,7 +43,8 @@ struct user_stack_head {
 	uint8_t kind;	 /* enum user_stack_kind */
 	uint8_t end;	 /* enum walk_end */
 	uint16_t count;	 /* frames; of a copy: bytes of stack */
-	uint32_t narrow; /* a 32-bit program's */
+	uint16_t narrow; /* a 32-bit program's */
+	uint16_t first;	 /* the file below was not asked for before */
 	/* WALK_NO_TABLE, USER_STACK_COPY: the file whose rules are missing, and an address in it.
 	 */
 	struct user_stack_key missing;

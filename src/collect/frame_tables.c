@@ -107,6 +107,7 @@ int frame_tables_look_up(struct frame_tables *tables, uint32_t number, uint64_t 
 		return ret;
 	if (file->state == FRAME_TABLES_THERE)
 		place->rule = frame_pool_find(&tables->pool, &file->entry.place, offset);
+	place->has_rules = file->state == FRAME_TABLES_THERE;
 	/* Where rules will come, a guess would be wrong more often than right. */
 	place->may_guess = file->state != FRAME_TABLES_REFUSED;
 	return 0;

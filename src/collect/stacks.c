@@ -38,6 +38,8 @@ static enum unknown_cause cause_of(enum walk_end end)
 	switch (end) {
 	case WALK_WHOLE:
 		return UNKNOWN_NONE;
+	case WALK_TOO_DEEP:
+		return UNKNOWN_TOO_DEEP;
 	case WALK_UNREADABLE:
 		return UNKNOWN_BEYOND_COPY;
 	case WALK_NO_RULE:
@@ -52,18 +54,30 @@ static enum unknown_cause cause_of(enum walk_end end)
 	}
 }
 
-/* Walks a copied stack. Adds the user's frames to the chain, which has room for them. 0 or -ENOMEM.
- */
-static int walk_copy(struct session *session, struct process *process, struct stack_walk *walk,
-		     struct chain *chain, bool *cut)
+/* Within execve(2) the kernel works for a program that is gone: its registers lead nowhere. Then
+ * there are no callers but the kernel's own. */
+static bool is_gone(const struct stacks_sample *sample, enum walk_end end, size_t count,
+		    size_t stack_bytes)
+{
+	return sample->mode == CODE_KERNEL && count <= 1 &&
+	       (end == WALK_NO_MAPPING || (end == WALK_UNREADABLE && stack_bytes == 0));
+}
+
+/* Walks a copied stack. Adds the user's frames to the session's chain, which has room for them. 0
+ * or -ENOMEM. */
+static int walk_copy(struct session *session, struct process *process,
+		     const struct stacks_sample *sample, struct stack_walk *walk, bool *cut)
 {
 	struct walking walking = { session, process, 0 };
 	struct walk_frame frames[STACKS_DEEPEST];
+	struct chain *chain = &session->chain;
 	size_t count;
 	walk->machine = WALK_MACHINE;
 	walk->look_up = look_up;
 	walk->context = &walking;
 	enum walk_end end = stack_walk_run(walk, frames, STACKS_DEEPEST, &count);
+	if (is_gone(sample, end, count, walk->stack.size))
+		return walking.failure;
 	for (size_t i = 0; i < count; i++) {
 		chain_add(chain, frames[i].address, CODE_USER,
 			  frames[i].returns ? FRAME_RETURN : FRAME_IP);
@@ -77,18 +91,19 @@ static int walk_copy(struct session *session, struct process *process, struct st
 
 /* The copy is in the sample itself. */
 static int add_sampled(struct session *session, struct process *process,
-		       const struct perf_sample *sample, struct chain *chain, bool *cut)
+		       const struct stacks_sample *sample, bool *cut)
 {
+	const struct perf_words *words = &sample->sample->user_registers;
 	uint64_t registers[STACKS_REGISTERS] = { 0 };
 	uint64_t at = 0;
-	for (unsigned bit = 0; bit < STACKS_REGISTERS && at < sample->user_registers.count; bit++)
+	for (unsigned bit = 0; bit < STACKS_REGISTERS && at < words->count; bit++)
 		if (session->stack_registers >> bit & 1)
-			registers[bit] = perf_word(&sample->user_registers, at++);
-	struct stack_walk walk = { .narrow = sample->user_abi == PERF_SAMPLE_REGS_ABI_32,
+			registers[bit] = perf_word(words, at++);
+	struct stack_walk walk = { .narrow = sample->sample->user_abi == PERF_SAMPLE_REGS_ABI_32,
 				   .registers = registers,
 				   .mask = session->stack_registers,
-				   .stack = sample->user_stack };
-	return walk_copy(session, process, &walk, chain, cut);
+				   .stack = sample->sample->user_stack };
+	return walk_copy(session, process, sample, &walk, cut);
 }
 
 /* The kernel lacked the rules of a file: they are told for the next time. 0 or -ENOMEM. */
@@ -106,36 +121,46 @@ static int tell_rules(struct session *session, struct process *process,
 	return frame_tables_tell(&session->frames, mapping->file, &head->missing);
 }
 
-/* The kernel has walked the stack, or added a copy of it. */
-static int add_walked(struct session *session, struct process *process, struct span added,
-		      struct chain *chain, bool *cut)
+/* The frames that the kernel has walked. */
+static void add_frames(struct session *session, const struct stacks_sample *sample,
+		       const struct user_stack_read *read, bool *cut)
 {
-	struct user_stack_read read;
-	if (!user_stack_read(added, &read) || read.head.count > USER_STACK_COPY_BYTES)
-		return 0;
-	if (read.head.kind == USER_STACK_COPY) {
-		uint64_t registers[STACKS_REGISTERS] = { 0 };
-		stack_walk_registers(read.registers, registers);
-		struct stack_walk walk = { .narrow = read.head.narrow,
-					   .registers = registers,
-					   .mask = WALK_MASK,
-					   .stack = read.stack };
-		int ret = walk_copy(session, process, &walk, chain, cut);
-		return ret < 0 ? ret : tell_rules(session, process, &read.head);
-	}
-	const struct perf_words words = { read.frames, read.head.count };
+	const struct user_stack_head *head = &read->head;
+	const struct perf_words words = { read->frames, head->count };
+	struct chain *chain = &session->chain;
+	enum walk_end end = head->end < WALK_ENDS ? (enum walk_end)head->end : WALK_NO_REGISTERS;
+	if (is_gone(sample, end, head->count, 0))
+		return;
 	for (uint64_t i = 0; i < words.count && i < STACKS_DEEPEST; i++) {
 		uint64_t word = perf_word(&words, i);
 		chain_add(chain, word & USER_STACK_ADDRESS, CODE_USER,
 			  word & USER_STACK_INTERRUPTED ? FRAME_IP : FRAME_RETURN);
 		session->stacks_guessed += (word & USER_STACK_GUESSED) != 0;
 	}
-	enum walk_end end =
-		read.head.end < WALK_ENDS ? (enum walk_end)read.head.end : WALK_NO_REGISTERS;
 	session->stacks_ended[end]++;
 	chain->user_missing = end == WALK_UNREADABLE ? UNKNOWN_NO_STACK : cause_of(end);
 	*cut = *cut || end == WALK_TOO_DEEP;
-	return 0;
+}
+
+/* The kernel has walked the stack, or added a copy of it. 0 or -ENOMEM. */
+static int add_walked(struct session *session, struct process *process,
+		      const struct stacks_sample *sample, bool *cut)
+{
+	struct user_stack_read read;
+	if (!user_stack_read(sample->added, &read))
+		return 0;
+	if (read.head.kind == USER_STACK_FRAMES) {
+		add_frames(session, sample, &read, cut);
+		return 0;
+	}
+	uint64_t registers[STACKS_REGISTERS] = { 0 };
+	stack_walk_registers(read.registers, registers);
+	struct stack_walk walk = { .narrow = read.head.narrow,
+				   .registers = registers,
+				   .mask = WALK_MASK,
+				   .stack = read.stack };
+	int ret = walk_copy(session, process, sample, &walk, cut);
+	return ret < 0 ? ret : tell_rules(session, process, &read.head);
 }
 
 int stacks_calls(struct session *session, struct process *process,
@@ -150,9 +175,9 @@ int stacks_calls(struct session *session, struct process *process,
 	size_t before = chain->count;
 	int ret = 0;
 	if (process && sample->added.size)
-		ret = add_walked(session, process, sample->added, chain, cut);
+		ret = add_walked(session, process, sample, cut);
 	else if (process && !sample->walked && record->user_abi)
-		ret = add_sampled(session, process, record, chain, cut);
+		ret = add_sampled(session, process, sample, cut);
 	if (ret < 0)
 		return ret;
 	if (sample->mode == CODE_USER && chain->count == before)

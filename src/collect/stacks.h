@@ -17,7 +17,7 @@ struct process;
 struct session;
 
 /* What is copied of a stack, unless the user says otherwise: of cc1's stacks 93 in 100 are whole
- * with that, and 94 with the double (docs/overhead.md). */
+ * with that, and 94 with the double. */
 #define STACKS_COPIED_BYTES 8192u
 #define STACKS_COPIED_MOST  65528u /* what a record has room for (perf_event_open(2)) */
 #define STACKS_DEEPEST	    256u   /* frames */

@@ -22,6 +22,7 @@ enum unknown_cause {
 	UNKNOWN_BEYOND_COPY,
 	UNKNOWN_NO_RULE,
 	UNKNOWN_NO_STACK,
+	UNKNOWN_TOO_DEEP,
 	UNKNOWN_CAUSES,
 };
 
@@ -47,4 +48,5 @@ static const char *const unknown_texts[UNKNOWN_CAUSES] = {
 	[UNKNOWN_NO_RULE] = "callers of code without unwind rules",
 	/* callers of user code whose stack pointer leads to no stack, as while one is switched */
 	[UNKNOWN_NO_STACK] = "callers on a stack that is none",
+	[UNKNOWN_TOO_DEEP] = "callers too deep to follow",
 };

@@ -13,6 +13,7 @@
 #include "unwind/frame_program.h"
 
 #define PADDING_MOST  16
+#define INIT_MOST     64  /* bytes of .init */
 #define START_MOST    256 /* bytes of hand-written code that starts a program */
 #define SEGMENTS_MOST 32  /* with code; files have one, or a few */
 
@@ -158,8 +159,8 @@ static int add_rule(void *context, uint64_t address, frame_rule rule)
 /* ---- what entries do not say */
 
 /* How code looks by which a signal's handler returns: it loads the number of rt_sigreturn(2) and
- * calls the kernel. `offset`: of its registers from the stack pointer (struct rt_sigframe of
- * arch/x86/include/asm/sigframe.h, arch/arm64/kernel/signal.c). */
+ * calls the kernel. `offset`: of its registers from the stack pointer
+ * (arch/x86/include/asm/sigframe.h, arch/arm64/kernel/signal.c). */
 struct signal_return {
 	uint16_t machine;
 	uint8_t bytes[9], size;
@@ -179,6 +180,43 @@ static const struct signal_return *signal_return_of(const struct making *making)
 	return NULL;
 }
 
+/* What a C library's crti.o has put in front of .init and .fini of x86-64, which no entry is about:
+ * sub $8,%rsp, and behind it calls; and what its crtn.o ends it with: add $8,%rsp. */
+static int add_init(struct making *making, const struct elf_segment *segment, uint64_t start,
+		    struct span code)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t down[] = { 0x48, 0x83, 0xec, 0x08 };
+	static const uint8_t up[] = { 0x48, 0x83, 0xc4, 0x08 };
+	const uint8_t *bytes = code.data;
+	size_t at = 0;
+	if (code.size > INIT_MOST)
+		code.size = INIT_MOST;
+	if (code.size >= sizeof(endbr) && memcmp(bytes, endbr, sizeof(endbr)) == 0)
+		at = sizeof(endbr);
+	if (making->machine->machine != EM_X86_64 || code.size - at < sizeof(down) ||
+	    memcmp(bytes + at, down, sizeof(down)) != 0)
+		return 0;
+	at += sizeof(down);
+	const uint8_t *last = memmem(bytes + at, code.size - at, up, sizeof(up));
+	if (!last)
+		return 0;
+	const struct {
+		uint64_t at;
+		frame_rule rule;
+	} rows[] = {
+		{ 0, frame_rule_of(FRAME_CFA_STACK, FRAME_POINTER_SAME, 0, 0, 8) },
+		{ at, frame_rule_of(FRAME_CFA_STACK, FRAME_POINTER_SAME, 0, 0, 16) },
+		{ (uint64_t)(last - bytes) + sizeof(up),
+		  frame_rule_of(FRAME_CFA_STACK, FRAME_POINTER_SAME, 0, 0, 8) },
+		{ (uint64_t)(last - bytes) + sizeof(up) + 1, FRAME_CFA_NONE },
+	};
+	int ret = 0;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && ret == 0; i++)
+		ret = add_row(making, offset_of(segment, start + rows[i].at), rows[i].rule);
+	return ret;
+}
+
 /* Adds rows for code without entries, from `start` up to `end` in a segment. */
 static int add_gap(struct making *making, const struct elf_segment *segment, uint64_t start,
 		   uint64_t end)
@@ -187,6 +225,8 @@ static int add_gap(struct making *making, const struct elf_segment *segment, uin
 	struct span code = elf_file_code(making->file, start, end - start);
 	const uint8_t *bytes = code.data;
 	int ret = add_row(making, offset_of(segment, start), FRAME_CFA_NONE);
+	if (ret == 0)
+		ret = add_init(making, segment, start, code);
 	for (size_t at = 0; ret == 0 && known && at + known->size <= code.size; at++) {
 		const uint8_t *found =
 			memmem(bytes + at, code.size - at, known->bytes, known->size);

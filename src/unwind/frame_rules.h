@@ -4,8 +4,9 @@
  * what a process has mapped needs nothing else.
  *
  * What the tables do not say: a gap of up to 16 bytes belongs to what is before it, for that is
- * padding; a gap that holds the entry point is where stacks end; and code by which a signal handler
- * returns, which AArch64's kernel and musl have without any information, is known by its bytes.
+ * padding; a gap that holds the entry point is where stacks end; and known by their bytes are code
+ * by which a signal handler returns, which AArch64's kernel and musl have without any information,
+ * and what the C library puts into .init and .fini.
  */
 #pragma once
 

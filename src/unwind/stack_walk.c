@@ -96,6 +96,23 @@ static enum walk_end run_narrow(const struct stack_walk *walk, struct walk_frame
 	return WALK_TOO_DEEP;
 }
 
+/* Looks up what there is at the frame that `state` is about. */
+static struct walk_place look_up(const struct stack_walk *walk, const struct walk_state *state,
+				 enum walk_machine machine, struct copy *copy)
+{
+	struct walk_place place = { 0 }, before = { 0 };
+	walk->look_up(walk->context, state->ip - state->returns, &place);
+	if (place.end != WALK_GOES_ON || place.rule != FRAME_CFA_NONE || !place.has_rules ||
+	    state->frames)
+		return place;
+	uint64_t back = walk_leaf_return(state, machine, copy);
+	if (back)
+		walk->look_up(walk->context, back - 1, &before);
+	if (back && before.end == WALK_GOES_ON && before.rule != FRAME_CFA_NONE)
+		place.rule = walk_leaf_rule(machine);
+	return place;
+}
+
 enum walk_end stack_walk_run(const struct stack_walk *walk, struct walk_frame *frames, size_t room,
 			     size_t *count)
 {
@@ -110,12 +127,14 @@ enum walk_end stack_walk_run(const struct stack_walk *walk, struct walk_frame *f
 	struct copy copy = { walk->stack, state.sp };
 	bool guessed = false;
 	while (end == WALK_GOES_ON) {
-		struct walk_place place = { 0 };
 		uint32_t guesses = state.guessed;
 		if (*count == room)
 			return WALK_TOO_DEEP;
+		struct walk_place place = look_up(walk, &state, machine, &copy);
+		/* A guess that leads nowhere was wrong. */
+		if (place.end == WALK_NO_MAPPING && guessed)
+			return WALK_NO_RULE;
 		frames[(*count)++] = (struct walk_frame){ state.ip, state.returns, guessed };
-		walk->look_up(walk->context, state.ip - state.returns, &place);
 		end = place.end;
 		if (end == WALK_GOES_ON)
 			end = walk_step(&state, machine, place.rule, place.may_guess, &copy);

@@ -32,6 +32,7 @@ struct walk_place {
 	enum walk_end end; /* why the walk ends there: WALK_NO_MAPPING; else WALK_GOES_ON */
 	frame_rule rule;   /* FRAME_CFA_NONE: there is none, */
 	bool may_guess;	   /* and the frame pointer may be followed in its place */
+	bool has_rules;	   /* it is in a file that has some */
 };
 
 struct walk_frame {
@@ -52,8 +53,8 @@ struct stack_walk {
 	void *context;
 };
 
-/* Registers that stand in the order ip, sp, frame pointer, x30 or rbx, and of x86-64 r10 and rdi, by
- * perf's numbers, up to 33; of the machine that this program runs on. */
+/* Registers that stand in the order ip, sp, frame pointer, x30 or rbx, and of x86-64 r10 and rdi,
+ * by perf's numbers, up to 33; of the machine that this program runs on. */
 void stack_walk_registers(const uint64_t *ordered, uint64_t *registers);
 
 /*

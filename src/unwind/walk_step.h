@@ -38,9 +38,9 @@ enum walk_machine { WALK_X86_64, WALK_AARCH64 };
 #define WALK_REGISTER_RBX 3
 #define WALK_REGISTER_R10 10
 
-/* Words at a signal's registers: x86-64 from rbp on (struct sigcontext_64: rbp, rbx, rdx, rax, rcx,
- * rsp, rip), 40 bytes before rsp, to which the rule leads; AArch64 x29, x30, sp, pc (struct
- * sigcontext). */
+/* Words at a signal's registers (arch/.../include/uapi/asm/sigcontext.h): x86-64 from rbp on: rbp,
+ * rbx, rdx, rax, rcx, rsp, rip, which begin 40 bytes before rsp, to which the rule leads; AArch64
+ * x29, x30, sp, pc. */
 #define WALK_SIGNAL_WORDS_X86	  7
 #define WALK_SIGNAL_BACK_X86	  40
 #define WALK_SIGNAL_WORDS_AARCH64 4
@@ -213,6 +213,28 @@ FRAME_INLINE enum walk_end walk_return(struct walk_state *state, enum walk_machi
 		return WALK_UNREADABLE;
 	state->ip = word;
 	return WALK_GOES_ON;
+}
+
+/*
+ * Code that no rule is about in a file that has rules is written by hand, and mostly a function
+ * that calls none and saves nothing: its caller is where a return would go to now. Whoever walks
+ * takes walk_leaf_rule() for the innermost frame there, if a rule is about the code in front of
+ * walk_leaf_return(), and follows the frame pointer otherwise.
+ */
+FRAME_INLINE uint64_t walk_leaf_return(const struct walk_state *state, enum walk_machine machine,
+				       void *context)
+{
+	uint64_t word = 0;
+	(void)context;
+	if (machine == WALK_AARCH64)
+		return WALK_ADDRESS_AARCH64(state->link);
+	return WALK_READ(context, state->sp, &word, 1) ? 0 : word;
+}
+
+FRAME_INLINE frame_rule walk_leaf_rule(enum walk_machine machine)
+{
+	return frame_rule_of(FRAME_CFA_STACK, FRAME_POINTER_SAME, 0, 0,
+			     machine == WALK_AARCH64 ? 0 : 8);
 }
 
 /*

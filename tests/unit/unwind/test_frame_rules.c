@@ -27,6 +27,7 @@
 #include "image/elf_file.h"
 #include "unwind/frame_pool.h"
 #include "unwind/frame_program.h"
+#include "support/skip.h"
 #include "unwind/frame_rules.h"
 
 #define PLACES 20000
@@ -281,10 +282,8 @@ static void rules_of_large_programs_are_those_of_libdw(void **state)
 		count += check_file(found.gl_pathv[0]);
 		globfree(&found);
 	}
-	if (!count) {
-		printf("none of them is here\n");
-		skip();
-	}
+	if (!count)
+		SKIP("none of them is here");
 }
 
 int main(void)

@@ -31,6 +31,7 @@
 #include "base/mapped_file.h"
 #include "image/elf_file.h"
 #include "unwind/frame_rules.h"
+#include "support/skip.h"
 #include "unwind/stack_walk.h"
 
 #define FILES	    32
@@ -368,10 +369,8 @@ static void every_instruction_has_the_stack_that_its_calls_made(void **state)
 	dl_iterate_phdr(add_library, NULL);
 	stepped.pid = start_child();
 	assert_int_equal(waitpid(stepped.pid, &status, 0), stepped.pid);
-	if (WIFEXITED(status)) {
-		printf("nothing may be traced here\n");
-		skip();
-	}
+	if (WIFEXITED(status))
+		SKIP("nothing may be traced here");
 	step_to_work(&stepped, &checked);
 	for (size_t i = 0; i < STEPS_MOST && stepped.ip != checked.base[0].address; i++) {
 		uint64_t ip = stepped.ip, sp = stepped.sp, link = stepped.link;

@@ -9,8 +9,8 @@
 #define FRAME_INLINE static __always_inline
 #define WALK_READ(context, address, words, count)                                                  \
 	bpf_probe_read_user(words, (count) * sizeof(*(words)), (const void *)(address))
-volatile __u32 nothing; /* 0, which the verifier does not know */
-#define FRAME_FORGET(rows) (((rows) ^ nothing) & 0x1ffff)
+volatile struct user_stack_state shared;
+#define FRAME_FORGET(rows) (((rows) ^ shared.nothing) & 0x1ffff)
 #include "unwind/frame_rule.h"
 #include "unwind/frame_table_layout.h"
 #include "unwind/walk_end.h"
@@ -124,7 +124,8 @@ struct work {
 	struct walk_state state, start;
 	struct mapping mappings[MAPPINGS];
 	__u64 mm, execs;
-	__u32 changes, pid, next;
+	__u32 changes, pid, next, generation;
+	__u32 unused;
 	__u32 guesses; /* that the frame which is walked to now is the next of */
 	struct user_stack_head head;
 	__u64 frames[USER_STACK_FRAMES_MOST + 1];
@@ -334,19 +335,20 @@ __noinline int walk_once(__u32 turn)
  * changed none. */
 static __always_inline void keep_mappings(struct work *work, __u64 task, __u64 mm)
 {
-	__u32 pid = bpf_get_current_pid_tgid() >> 32, changes = 0;
+	__u32 pid = bpf_get_current_pid_tgid() >> 32, changes = 0, generation = shared.generation;
 	__u64 execs = read_half(task + FIELD(task_exec));
 	int keeps = FIELD(mm_changes) != KERNEL_FIELD_NONE;
 	if (keeps)
 		changes = read_half(mm + FIELD(mm_changes));
 	/* odd: they are being changed (a sequence lock, since Linux 6.13) */
 	if (keeps && !(changes & 1) && work->mm == mm && work->pid == pid &&
-	    work->execs == execs && work->changes == changes)
+	    work->execs == execs && work->changes == changes && work->generation == generation)
 		return;
 	work->mm = mm;
 	work->pid = pid;
 	work->execs = execs;
 	work->changes = changes;
+	work->generation = generation;
 	for (__u32 i = 0; i < MAPPINGS; i++)
 		work->mappings[i].end = 0;
 }

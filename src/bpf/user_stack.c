@@ -30,7 +30,8 @@ struct user_stack {
 	struct bpf_object *object;
 	struct sample_extra extra;
 	struct program_barrier barrier;
-	struct user_stack_table *tables; /* both sides see it */
+	struct user_stack_table *tables; /* both sides see these */
+	struct user_stack_state *state;
 	bool taken[USER_STACK_TABLES];
 	/* Given back, but programs may still look at them. */
 	uint32_t leaving[USER_STACK_TABLES];
@@ -52,6 +53,8 @@ void user_stack_free(struct user_stack *stack)
 		}
 	if (stack->tables)
 		munmap(stack->tables, TABLE_BYTES);
+	if (stack->state)
+		munmap(stack->state, sizeof(*stack->state));
 	program_barrier_close(&stack->barrier);
 	program_object_close(stack->object);
 	free(stack);
@@ -60,6 +63,14 @@ void user_stack_free(struct user_stack *stack)
 static void user_stack_freep(struct user_stack **stack)
 {
 	user_stack_free(*stack);
+}
+
+/* NULL with errno. */
+static void *map_shared(const struct user_stack *stack, const char *map, size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    program_object_map(stack->object, map), 0);
+	return memory == MAP_FAILED ? NULL : memory;
 }
 
 static int load(struct user_stack *stack, const struct user_stack_settings *settings,
@@ -78,11 +89,10 @@ static int load(struct user_stack *stack, const struct user_stack_settings *sett
 		return ret;
 	stack->extra.program_fd = program_object_program(stack->object, "walk_stack");
 	stack->extra.outputs_fd = program_object_map(stack->object, "outputs");
-	void *tables = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-			    program_object_map(stack->object, "tables"), 0);
-	if (tables == MAP_FAILED)
+	stack->tables = map_shared(stack, "tables", TABLE_BYTES);
+	stack->state = map_shared(stack, ".bss", sizeof(*stack->state));
+	if (!stack->tables || !stack->state)
 		return program_object_refused(&kind, -errno, err);
-	stack->tables = tables;
 	ret = program_barrier_open(&stack->barrier);
 	return ret < 0 ? program_object_refused(&kind, ret, err) : 0;
 }
@@ -175,6 +185,8 @@ void user_stack_forget(struct user_stack *stack, const struct user_stack_key *ke
 	if (bpf_map_lookup_elem(files, key, &number) < 0)
 		return;
 	bpf_map_delete_elem(files, key);
+	/* CPUs remember the last files that they looked into. */
+	__atomic_fetch_add(&stack->state->generation, 1, __ATOMIC_RELEASE);
 	if (number && number != USER_STACK_ASKED)
 		stack->leaving[stack->leaving_count++] = number - 1;
 }
@@ -192,8 +204,8 @@ int user_stack_wait(struct user_stack *stack)
 
 uint64_t user_stack_bytes(const struct user_stack *stack)
 {
-	return TABLE_BYTES + (((uint64_t)16 << USER_STACK_MEMO_BITS) + USER_STACK_COPY_BYTES) *
-				     stack->cpus;
+	return TABLE_BYTES +
+	       (((uint64_t)16 << USER_STACK_MEMO_BITS) + USER_STACK_COPY_BYTES) * stack->cpus;
 }
 
 bool user_stack_read(struct span raw, struct user_stack_read *out)

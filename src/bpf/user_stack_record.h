@@ -60,6 +60,12 @@ struct user_stack_head {
  */
 #define USER_STACK_REGISTERS 6u
 
+/* What both sides change while it runs. */
+struct user_stack_state {
+	uint32_t generation; /* of what is known about files: mappings are looked up anew then */
+	uint32_t nothing; /* 0, which the kernel's verifier does not know */
+};
+
 /* What the program is told when it is loaded. */
 struct user_stack_settings {
 	struct kernel_layout layout;

@@ -64,8 +64,13 @@ static struct btf *make_types(int without)
 	if (!(without & WITHOUT_TREE))
 		field(types, "mm_mt", word, 32);
 	field(types, "mm_count", word, 40);
+	begin(types, "context");
+	field(types, "lock", word, 0);
+	field(types, "vdso", word, 24);
+	int context = btf__add_typedef(types, "mm_context_t", btf__find_by_name(types, "context"));
 	begin(types, "mm_struct");
 	field(types, NULL, inner, 64);
+	field(types, "context", context, 200);
 	int ends = begin(types, NULL);
 	field(types, "vm_start", word, 0);
 	field(types, "vm_end", word, 8);
@@ -77,6 +82,7 @@ static struct btf *make_types(int without)
 	field(types, NULL, either, 16);
 	field(types, "vm_pgoff", word, 48);
 	field(types, "vm_file", word, 56);
+	field(types, "vm_flags", word, 64);
 	structure(types, "file", "f_mode", 0, "f_inode", 24);
 	begin(types, "inode");
 	if (!(without & WITHOUT_INODE))
@@ -103,6 +109,7 @@ static void fields_are_found_wherever_they_lie(void **state)
 		.mm_tree = 96,		.tree_root = 8,
 		.mapping_start = 16,	.mapping_end = 24,
 		.mapping_page = 48,	.mapping_file = 56,
+		.mapping_flags = 64,	.mm_vdso = 224,
 		.file_inode = 24,	.inode_number = 16,
 		.inode_generation = 28, .inode_device = 40,
 		.super_device = 12,	.mm_changes = KERNEL_FIELD_NONE,

@@ -1,0 +1,324 @@
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <link.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/mapped_file.h"
+#include "bpf/user_stack.h"
+#include "image/elf_file.h"
+#include "machine/perf_open.h"
+#include "machine/perf_record.h"
+#include "support/skip.h"
+#include "unwind/frame_pool.h"
+#include "unwind/frame_rules.h"
+#include "unwind/stack_walk.h"
+
+#define RING_BYTES   (512u * 4096u)
+#define DEPTH	     12
+#define CALLERS	     64
+#define ROUNDS_MOST  200
+#define WHOLE_WANTED 20
+#define IDENTITY_FIELDS                                                                            \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
+
+static const struct perf_layout layout = { .sample_type = IDENTITY_FIELDS },
+				output = { .sample_type = IDENTITY_FIELDS | PERF_SAMPLE_RAW };
+
+/* This thread on one CPU, sampled with its stack. */
+struct scene {
+	struct user_stack *stack;
+	struct frame_pool pool;
+	int fd, output_fd;
+	uint64_t output_id;
+	struct perf_event_mmap_page *ring;
+	/* What its records came to. */
+	size_t samples, copies, whole, equal, guessed, told;
+	bool with_rules; /* files get their rules; else the kernel is told that they have none */
+	struct user_stack_key last_key;
+};
+
+static uint32_t *make_slab(void *context, uint32_t number)
+{
+	const struct scene *scene = context;
+	return user_stack_slab(scene->stack, number);
+}
+
+static void scene_open(struct scene *scene)
+{
+	struct error err;
+	int cpu = sched_getcpu();
+	cpu_set_t here;
+	*scene = (struct scene){ .with_rules = true };
+	CPU_ZERO(&here);
+	CPU_SET((unsigned)cpu, &here);
+	assert_int_equal(sched_setaffinity(0, sizeof(here), &here), 0);
+	if (user_stack_new(&scene->stack, &err) < 0)
+		SKIP("%s", err.text);
+	frame_pool_init(&scene->pool, &(struct frame_pool_options){
+					      .slabs = 8, .make = make_slab, .context = scene });
+	struct perf_event_attr attr = { .size = sizeof(attr),
+					.type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_CPU_CLOCK,
+					.sample_type = IDENTITY_FIELDS,
+					.sample_period = 500000,
+					.disabled = 1 };
+	struct perf_event_attr other = { .size = sizeof(other), .sample_type = IDENTITY_FIELDS };
+	sample_extra_output_attr(&other);
+	scene->fd = perf_open(&attr, 0, cpu, -1, 0);
+	scene->output_fd = perf_open(&other, -1, cpu, -1, 0);
+	assert_true(scene->fd >= 0 && scene->output_fd >= 0);
+	scene->ring =
+		mmap(NULL, 4096 + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, scene->fd, 0);
+	assert_ptr_not_equal(scene->ring, MAP_FAILED);
+	const struct sample_extra *extra = user_stack_extra(scene->stack);
+	assert_int_equal(ioctl(scene->output_fd, PERF_EVENT_IOC_SET_OUTPUT, scene->fd), 0);
+	assert_int_equal(ioctl(scene->output_fd, PERF_EVENT_IOC_ID, &scene->output_id), 0);
+	assert_int_equal(sample_extra_set_output(extra, cpu, scene->output_fd), 0);
+	assert_int_equal(sample_extra_attach(extra, scene->fd), 0);
+}
+
+static void scene_close(struct scene *scene)
+{
+	munmap(scene->ring, 4096 + RING_BYTES);
+	close(scene->fd);
+	close(scene->output_fd);
+	frame_pool_release(&scene->pool);
+	user_stack_free(scene->stack);
+}
+
+/* ---- files of this process */
+
+struct found {
+	uint64_t address;
+	char path[256];
+	bool vdso;
+};
+
+static int find_library(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct found *found = context;
+	(void)size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		if (segment->p_type != PT_LOAD ||
+		    found->address - info->dlpi_addr - segment->p_vaddr >= segment->p_memsz)
+			continue;
+		found->vdso = info->dlpi_addr == getauxval(AT_SYSINFO_EHDR);
+		snprintf(found->path, sizeof(found->path), "%s",
+			 info->dlpi_name[0] ? info->dlpi_name : "/proc/self/exe");
+		return 1;
+	}
+	return 0;
+}
+
+/* Tells the kernel about the file that a record asks for. */
+static void tell(struct scene *scene, const struct user_stack_head *head)
+{
+	struct found found = { .address = head->missing_address };
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	CLEANUP(mapped_file_close) struct mapped_file mapped = { 0 };
+	CLEANUP(frame_rules_release) struct frame_rules rules = { 0 };
+	struct frame_table table;
+	struct frame_pool_entry entry;
+	struct elf_file file;
+	struct error err;
+	scene->last_key = head->missing;
+	scene->told++;
+	if (!scene->with_rules) {
+		assert_int_equal(user_stack_put(scene->stack, &head->missing, NULL), 0);
+		return;
+	}
+	assert_int_equal(dl_iterate_phdr(find_library, &found), 1);
+	const void *content = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	size_t size = 2 * (size_t)getpagesize();
+	if (!found.vdso) {
+		CLEANUP(close_fd) int fd = open(found.path, O_RDONLY | O_CLOEXEC);
+		assert_int_equal(mapped_file_open(fd, &mapped, &err), 0);
+		content = mapped.bytes;
+		size = mapped.size_bytes;
+	}
+	assert_int_equal(elf_file_parse(content, size, &file, &err), 0);
+	assert_int_equal(frame_rules_read(&file, &rules), 0);
+	assert_int_equal(frame_table_put(&rules, file.machine, &bytes), 0);
+	elf_file_release(&file);
+	assert_true(frame_table_read((struct span){ bytes.data, bytes.size }, &table));
+	assert_int_equal(frame_pool_add(&scene->pool, &table, &entry), 0);
+	assert_int_equal(user_stack_put(scene->stack, &head->missing, &entry.place), 0);
+}
+
+/* ---- what is sampled */
+
+static void *callers[CALLERS]; /* of what spins, and so on up to the first function */
+static int caller_count;
+
+static __attribute__((noinline)) void spin(uint64_t turns)
+{
+	if (!caller_count)
+		caller_count = backtrace(callers, CALLERS);
+	for (volatile uint64_t i = 0; i < turns; i++)
+		;
+}
+
+static __attribute__((noinline)) int at_depth(int depth, uint64_t turns)
+{
+	if (depth)
+		return at_depth(depth - 1, turns) + 1;
+	spin(turns);
+	return 1;
+}
+
+/* Whether the frames behind the sampled one are those that backtrace(3) found behind its caller. */
+static bool is_as_known(const struct user_stack_read *read)
+{
+	const struct perf_words words = { read->frames, read->head.count };
+	if ((int)read->head.count != caller_count)
+		return false;
+	for (int i = 1; i < caller_count; i++)
+		if ((perf_word(&words, (uint64_t)i) & USER_STACK_ADDRESS) !=
+		    (uint64_t)(uintptr_t)callers[i])
+			return false;
+	return perf_word(&words, 0) & USER_STACK_INTERRUPTED;
+}
+
+static void take_record(struct scene *scene, struct span raw)
+{
+	struct user_stack_read read;
+	assert_true(user_stack_read(raw, &read));
+	if (read.head.kind == USER_STACK_COPY) {
+		assert_int_equal(read.head.end, WALK_NO_TABLE);
+		assert_true(read.stack.size > 0);
+		scene->copies++;
+		tell(scene, &read.head);
+		return;
+	}
+	const struct perf_words words = { read.frames, read.head.count };
+	for (uint64_t i = 0; i < words.count; i++)
+		scene->guessed += (perf_word(&words, i) & USER_STACK_GUESSED) != 0;
+	scene->whole += read.head.end == WALK_WHOLE;
+	scene->equal += is_as_known(&read);
+}
+
+/* Samples the thread for a while, and takes what the kernel has written. */
+static void take_round(struct scene *scene)
+{
+	const uint8_t *data = (const uint8_t *)scene->ring + 4096;
+	static uint8_t bytes[1 << 16];
+	ioctl(scene->fd, PERF_EVENT_IOC_ENABLE, 0);
+	at_depth(DEPTH, 3000000);
+	ioctl(scene->fd, PERF_EVENT_IOC_DISABLE, 0);
+	uint64_t at = scene->ring->data_tail;
+	while (at < scene->ring->data_head) {
+		struct perf_event_header header;
+		struct perf_record record;
+		for (size_t i = 0; i < sizeof(header); i++)
+			((uint8_t *)&header)[i] = data[(at + i) % RING_BYTES];
+		for (size_t i = 0; i < header.size; i++)
+			bytes[i] = data[(at + i) % RING_BYTES];
+		uint64_t id;
+		memcpy(&id, bytes + sizeof(header), sizeof(id));
+		bool added = id == scene->output_id;
+		assert_true(perf_record_decode(bytes, header.size, added ? &output : &layout,
+					       &record) > 0);
+		if (record.type == PERF_RECORD_SAMPLE && added)
+			take_record(scene, record.sample.raw);
+		else if (record.type == PERF_RECORD_SAMPLE)
+			scene->samples++;
+		at += header.size;
+	}
+	scene->ring->data_tail = at;
+}
+
+/* Goes on until a number of the scene's is that large; false: it was not in all that time. */
+static bool reach(struct scene *scene, const size_t *number, size_t wanted)
+{
+	caller_count = 0; /* they are others now */
+	for (int i = 0; i < ROUNDS_MOST && *number < wanted; i++)
+		take_round(scene);
+	return *number >= wanted;
+}
+
+static void stacks_are_those_that_backtrace_finds(void **state)
+{
+	struct scene scene;
+	(void)state;
+	scene_open(&scene);
+	bool reached = reach(&scene, &scene.equal, WHOLE_WANTED);
+	print_message("%zu samples, %zu copies, %zu whole, %zu as known\n", scene.samples,
+		      scene.copies, scene.whole, scene.equal);
+	assert_true(reached);
+	assert_in_range(caller_count, DEPTH + 5, CALLERS - 1);
+	/* each file was asked for, and then no more */
+	assert_in_range(scene.told, 2, 20);
+	/* most of the whole ones fell into what spins */
+	assert_true(scene.equal * 2 > scene.whole);
+
+	/* What is forgotten is asked for again. */
+	size_t copies = scene.copies;
+	user_stack_forget(scene.stack, &scene.last_key);
+	assert_int_equal(user_stack_wait(scene.stack), 0);
+	assert_true(reach(&scene, &scene.copies, copies + 1));
+	assert_true(reach(&scene, &scene.equal, scene.equal + WHOLE_WANTED));
+	scene_close(&scene);
+}
+
+static void without_rules_frame_pointers_are_followed_and_marked(void **state)
+{
+	struct scene scene;
+	(void)state;
+	scene_open(&scene);
+	scene.with_rules = false;
+	bool reached = reach(&scene, &scene.guessed, DEPTH * WHOLE_WANTED);
+	print_message("%zu samples, %zu copies, %zu guessed frames\n", scene.samples, scene.copies,
+		      scene.guessed);
+	assert_true(reached); /* this program keeps them */
+	scene_close(&scene);
+}
+
+static void what_is_no_record_is_refused(void **state)
+{
+	struct user_stack_head head = { .kind = USER_STACK_FRAMES, .count = 3 };
+	uint8_t bytes[sizeof(head) + USER_STACK_REGISTERS * 8 + 16] = { 0 };
+	struct user_stack_read read;
+	(void)state;
+	memcpy(bytes, &head, sizeof(head));
+	assert_true(user_stack_read((struct span){ bytes, sizeof(head) + 24 }, &read));
+	assert_int_equal(read.head.count, 3);
+	assert_false(user_stack_read((struct span){ bytes, sizeof(head) + 23 }, &read));
+	assert_false(user_stack_read((struct span){ bytes, sizeof(head) - 1 }, &read));
+	assert_false(user_stack_read((struct span){ NULL, 0 }, &read));
+	head = (struct user_stack_head){ .kind = USER_STACK_COPY, .count = 16 };
+	memcpy(bytes, &head, sizeof(head));
+	assert_true(user_stack_read((struct span){ bytes, sizeof(bytes) }, &read));
+	assert_int_equal(read.stack.size, 16);
+	assert_false(user_stack_read((struct span){ bytes, sizeof(bytes) - 1 }, &read));
+	bytes[0] = 7; /* its kind */
+	assert_false(user_stack_read((struct span){ bytes, sizeof(bytes) }, &read));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stacks_are_those_that_backtrace_finds),
+		cmocka_unit_test(without_rules_frame_pointers_are_followed_and_marked),
+		cmocka_unit_test(what_is_no_record_is_refused),
+	};
+	return cmocka_run_group_tests_name("user stack", tests, NULL, NULL);
+}

@@ -84,6 +84,8 @@ int frame_pool_add(struct frame_pool *pool, const struct frame_table *table,
 	uint32_t rule_words = head->rule_count * 2;
 	uint64_t words = table->words + rule_words + head->page_count;
 	*entry = (struct frame_pool_entry){ .machine = (uint16_t)head->machine };
+	if (!head->page_count)
+		return 0;
 	/* At the worst each page begins a slab that is nearly empty. */
 	if (words > (uint64_t)pool->options.slabs * FRAME_SLAB_WORDS / 4 ||
 	    rule_words > FRAME_SLAB_WORDS - FIRST_WORD ||

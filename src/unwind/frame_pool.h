@@ -44,7 +44,7 @@ void frame_pool_init(struct frame_pool *pool, const struct frame_pool_options *o
 void frame_pool_release(struct frame_pool *pool); /* frees slabs that malloc() made */
 uint64_t frame_pool_bytes(const struct frame_pool *pool);
 
-/* Puts a table in. 0, -ENOMEM, or -E2BIG: it takes more than half of the pool, or its parts make no
+/* Puts a table in; one without pages takes nothing. 0, -ENOMEM, or -E2BIG: it takes more than half of the pool, or its parts make no
  * sense. */
 int frame_pool_add(struct frame_pool *pool, const struct frame_table *table,
 		   struct frame_pool_entry *entry);

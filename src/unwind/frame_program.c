@@ -10,6 +10,7 @@
 #define COMMON_LONGEST	256 /* bytes of a CIE's instructions */
 #define X86_64_RDI	5
 #define NO_REGISTER	UINT64_MAX
+#define LINKAGE_BYTES	16
 
 /* Instructions (DWARF 5, section 7.24). The first three have an operand in their lower 6 bits. */
 enum {
@@ -170,6 +171,15 @@ static bool find_slot_x86(const struct frame_state *state, unsigned *slot)
 	return state->link.how == FRAME_SAVED_AT_CFA && state->link.offset == -8;
 }
 
+/* The GNU C library's _dl_runtime_resolve of AArch64, which a procedure linkage table has put two
+ * words on the stack for: its entry counts from these, so that the return address is above the
+ * frame's address and the caller's stack pointer is not that. */
+static bool is_called_by_linkage_table(const struct frame_state *state)
+{
+	return state->link.how == FRAME_SAVED_AT_CFA && state->link.offset == 8 &&
+	       state->pointer.how == FRAME_SAVED_SAME;
+}
+
 static frame_rule rule_of(const struct run *run)
 {
 	const struct frame_state *state = &run->state;
@@ -188,6 +198,9 @@ static frame_rule rule_of(const struct run *run)
 	if (x86 && state->link.how == FRAME_SAVED_IN && state->link.offset == X86_64_RDI &&
 	    cfa == FRAME_CFA_STACK)
 		return frame_rule_of(FRAME_CFA_LINKED, FRAME_POINTER_SAME, 0, 0, (int32_t)offset);
+	if (!x86 && is_called_by_linkage_table(state) && cfa == FRAME_CFA_STACK)
+		return frame_rule_of(cfa, FRAME_POINTER_SAME, FRAME_SLOT_PAIR + 1, 0,
+				     (int32_t)offset + LINKAGE_BYTES);
 	if (!(x86 ? find_slot_x86(state, &slot) : find_slot_aarch64(state, &slot)))
 		return bad_rule;
 	bool near = saved->offset == (int16_t)saved->offset;

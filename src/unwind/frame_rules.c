@@ -144,6 +144,11 @@ static uint64_t offset_of(const struct elf_segment *segment, uint64_t vaddr)
 	return vaddr - segment->vaddr + segment->offset;
 }
 
+/* Of AArch64: a frame that has put nothing on the stack, and one for which a procedure linkage
+ * table has put x16 and x30 there. */
+#define LEAF_RULE   ((frame_rule)FRAME_CFA_STACK)
+#define LINKED_RULE (FRAME_CFA_STACK | (frame_rule)(FRAME_SLOT_PAIR + 1) << 10 | UINT64_C(16) << 32)
+
 /* Where the rows of an entry go. */
 struct adding {
 	struct making *making;
@@ -153,31 +158,75 @@ struct adding {
 static int add_rule(void *context, uint64_t address, frame_rule rule)
 {
 	const struct adding *adding = context;
-	return add_row(adding->making, offset_of(adding->segment, address), rule);
+	struct frame_rules *out = adding->making->out;
+	uint64_t offset = offset_of(adding->segment, address);
+	/* What a linkage table has put on the stack is there from the first instruction on, though
+	 * the entry says so behind it (frame_program.c). */
+	if (rule == LINKED_RULE && out->count && offset - out->rows[out->count - 1].offset == 4 &&
+	    out->rules[out->rows[out->count - 1].rule] == LEAF_RULE)
+		offset -= 4;
+	return add_row(adding->making, offset, rule);
 }
 
 /* ---- what entries do not say */
 
-/* How code looks by which a signal's handler returns: it loads the number of rt_sigreturn(2) and
- * calls the kernel. `offset`: of its registers from the stack pointer
- * (arch/x86/include/asm/sigframe.h, arch/arm64/kernel/signal.c). */
-struct signal_return {
+/*
+ * Code without entries that is known by its bytes.
+ *
+ * Where a signal's handler returns to: it loads the number of rt_sigreturn(2) and calls the kernel;
+ * the registers are at an offset from the stack pointer (arch/x86/include/asm/sigframe.h,
+ * arch/arm64/kernel/signal.c). Who asks about a return looks at the byte before.
+ *
+ * The first entry of a procedure linkage table of AArch64 ("ELF for the Arm 64-bit Architecture"):
+ * it has put x16 and x30 on the stack.
+ */
+static const struct known_code {
 	uint16_t machine;
 	uint8_t bytes[9], size;
-	uint16_t offset;
+	bool before;	     /* from the byte before it on, */
+	uint8_t from, until; /* or from so many bytes behind its first on */
+	frame_rule rule;
+} known_codes[] = {
+	{ .machine = EM_X86_64,
+	  .bytes = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 },
+	  .size = 9,
+	  .before = true,
+	  .until = 9,
+	  .rule = FRAME_CFA_SIGNAL | (frame_rule)FRAME_POINTER_LOST << 8 | UINT64_C(160) << 32 },
+	{ .machine = EM_AARCH64,
+	  .bytes = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 },
+	  .size = 8,
+	  .before = true,
+	  .until = 8,
+	  .rule = FRAME_CFA_SIGNAL | (frame_rule)FRAME_POINTER_LOST << 8 | UINT64_C(544) << 32 },
+	{ .machine = EM_AARCH64,
+	  .bytes = { 0xf0, 0x7b, 0xbf, 0xa9 },
+	  .size = 4,
+	  .from = 4,
+	  .until = 20,
+	  .rule = LINKED_RULE },
 };
 
-static const struct signal_return signal_returns[] = {
-	{ EM_X86_64, { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 }, 9, 160 },
-	{ EM_AARCH64, { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 }, 8, 544 },
+struct found_code {
+	const struct known_code *code;
+	size_t at; /* of its first byte */
 };
 
-static const struct signal_return *signal_return_of(const struct making *making)
+/* The first known code at or behind `from`; `code` is NULL when there is none. */
+static struct found_code find_known(const struct making *making, struct span code, size_t from)
 {
-	for (size_t i = 0; i < sizeof(signal_returns) / sizeof(signal_returns[0]); i++)
-		if (signal_returns[i].machine == making->machine->machine)
-			return &signal_returns[i];
-	return NULL;
+	struct found_code first = { 0 };
+	for (size_t i = 0; i < sizeof(known_codes) / sizeof(known_codes[0]); i++) {
+		const struct known_code *known = &known_codes[i];
+		const uint8_t *bytes = code.data;
+		if (known->machine != making->machine->machine || from >= code.size)
+			continue;
+		const uint8_t *found =
+			memmem(bytes + from, code.size - from, known->bytes, known->size);
+		if (found && (!first.code || (size_t)(found - bytes) < first.at))
+			first = (struct found_code){ known, (size_t)(found - bytes) };
+	}
+	return first;
 }
 
 /* What a C library's crti.o has put in front of .init and .fini of x86-64, which no entry is about:
@@ -221,26 +270,20 @@ static int add_init(struct making *making, const struct elf_segment *segment, ui
 static int add_gap(struct making *making, const struct elf_segment *segment, uint64_t start,
 		   uint64_t end)
 {
-	const struct signal_return *known = signal_return_of(making);
 	struct span code = elf_file_code(making->file, start, end - start);
-	const uint8_t *bytes = code.data;
-	int ret = add_row(making, offset_of(segment, start), FRAME_CFA_NONE);
+	uint64_t offset = offset_of(segment, start);
+	int ret = add_row(making, offset, FRAME_CFA_NONE);
 	if (ret == 0)
 		ret = add_init(making, segment, start, code);
-	for (size_t at = 0; ret == 0 && known && at + known->size <= code.size; at++) {
-		const uint8_t *found =
-			memmem(bytes + at, code.size - at, known->bytes, known->size);
-		if (!found)
-			break;
-		at = (size_t)(found - bytes);
-		/* A handler returns to its first byte: who asks looks at the one before. */
-		uint64_t from = offset_of(segment, start + at) - (at ? 1 : 0);
-		ret = add_row(
-			making, from,
-			frame_rule_of(FRAME_CFA_SIGNAL, FRAME_POINTER_LOST, 0, 0, known->offset));
-		at += known->size - 1;
+	struct found_code found = find_known(making, code, 0);
+	while (ret == 0 && found.code) {
+		const struct known_code *known = found.code;
+		uint64_t from = found.at + known->from - (known->before && found.at);
+		size_t until = found.at + known->until;
+		ret = add_row(making, offset + from, known->rule);
 		if (ret == 0)
-			ret = add_row(making, offset_of(segment, start + at + 1), FRAME_CFA_NONE);
+			ret = add_row(making, offset + until, FRAME_CFA_NONE);
+		found = find_known(making, code, until);
 	}
 	return ret;
 }

@@ -188,7 +188,9 @@ FRAME_INLINE enum walk_end walk_return(struct walk_state *state, enum walk_machi
 			uint64_t at = slot == FRAME_SLOT_PAIR
 					      ? cfa + (uint64_t)frame_rule_pointer_offset(rule) + 8
 					      : cfa - 8 * (slot - 1);
-			if (WALK_READ(context, at, &word, 1))
+			if (walk_is_restored(state, at))
+				word = state->link;
+			else if (WALK_READ(context, at, &word, 1))
 				return WALK_UNREADABLE;
 			state->link = word;
 		} else if (state->link_lost || state->returns) {

@@ -113,10 +113,10 @@ static void try_table(struct frame_pool *pool, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct frame_pool pool;
-	frame_pool_init(&pool, &(struct frame_pool_options){ .slabs = 2 });
+	static struct frame_pool pool; /* one for all inputs: what earlier ones left is as hostile */
+	if (!pool.options.slabs)
+		frame_pool_init(&pool, &(struct frame_pool_options){ .slabs = 2 });
 	try_file(&pool, data, size);
 	try_table(&pool, data, size);
-	frame_pool_release(&pool);
 	return 0;
 }

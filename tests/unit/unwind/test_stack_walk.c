@@ -160,6 +160,7 @@ static int add_library(struct dl_phdr_info *info, size_t size, void *nothing)
 static void look_up(void *nothing, uint64_t address, struct walk_place *place)
 {
 	(void)nothing;
+	place->may_guess = place->has_rules = true;
 	for (size_t i = 0; i < file_count; i++) {
 		const struct file *file = &files[i];
 		if (address < file->start || address >= file->end)
@@ -236,12 +237,15 @@ static void follow(struct stepped *stepped, uint64_t ip, uint64_t sp, uint64_t l
 		push(stepped, stepped->sp, word);
 #else
 	(void)sp;
+	(void)link;
 	if (stepped->call_count) {
 		const struct call *last = &stepped->calls[stepped->call_count - 1];
 		if (stepped->ip == last->address && stepped->sp == last->at)
 			stepped->call_count--;
 	}
-	if (stepped->link != link && stepped->link == ip + 4 && stepped->ip != ip + 4)
+	/* bl and blr; the child's code is ours */
+	uint32_t code = *(const uint32_t *)(uintptr_t)ip;
+	if ((code & 0xfc000000) == 0x94000000 || (code & 0xfffffc1f) == 0xd63f0000)
 		push(stepped, stepped->sp, stepped->link);
 #endif
 }
@@ -352,10 +356,11 @@ static void step_to_work(struct stepped *stepped, struct checked *checked)
 /* What the kernel did to run a handler: the place that it interrupted, and where it returns to. */
 static void follow_signal(struct stepped *stepped, uint64_t ip, uint64_t sp)
 {
-	push(stepped, sp - 1, ip);
 #if defined(__x86_64__)
+	push(stepped, sp - 1, ip); /* it is back when the stack pointer is `sp` */
 	push(stepped, stepped->sp, top_word(stepped));
 #else
+	push(stepped, sp, ip);
 	push(stepped, stepped->sp, stepped->link);
 #endif
 }

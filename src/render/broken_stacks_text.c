@@ -24,7 +24,10 @@ bool broken_stacks_text(const struct scope_broken_stacks *stacks, struct buffer 
 	if (stacks->broken_samples) {
 		uint64_t others = stacks->broken_samples;
 		put_percent(out, stacks->broken_samples, stacks->user_samples);
-		buffer_append_text(out, " of stacks break in code without frame pointers: ");
+		buffer_append_text(out,
+				   stacks->walked_samples
+					   ? " of stacks end before their root: "
+					   : " of stacks break in code without frame pointers: ");
 		for (size_t i = 0; i < stacks->image_count; i++) {
 			const struct scope_cause *image = &stacks->images[i];
 			buffer_append_text(out, i ? ", " : "");
@@ -56,6 +59,12 @@ const char *broken_stacks_cure(const struct scope_broken_stacks *stacks)
 {
 	if (stacks->broken_samples < stacks->user_samples / WORTH_A_CURE + 1)
 		return NULL;
-	return "cure: record with --call-graph eh, which needs no frame pointers, or build that "
-	       "code with -fno-omit-frame-pointer";
+	if (stacks->beyond_copy_samples > stacks->broken_samples / 2)
+		return "cure: --call-graph eh,BYTES copies more of the stack; where BPF programs "
+		       "may be "
+		       "loaded nothing needs to be copied";
+	if (stacks->walked_samples)
+		return NULL;
+	return "cure: 'culprit record -g' needs no frame pointers; or build that code with "
+	       "-fno-omit-frame-pointer";
 }

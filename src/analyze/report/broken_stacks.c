@@ -9,6 +9,7 @@
 #include "base/count_of.h"
 #include "base/sum.h"
 #include "image/libc_name.h"
+#include "image/unknown.h"
 
 /* Does a thread begin in a function of this name? */
 static bool is_start(const char *name)
@@ -53,6 +54,8 @@ struct judge {
 	struct resolver *resolver;
 	uint8_t *verdict; /* enum verdict, by node */
 	uint32_t *top;	  /* by node: the outermost one that is in an image; 0 without */
+	uint8_t *cause;	  /* by node: enum unknown_cause of why it is not known what called its
+			     outermost frame, where the recorder said so */
 };
 
 static bool is_kernel(uint64_t kind)
@@ -97,6 +100,20 @@ static int judge_second(const struct judge *judge, const struct profile_frame *f
 	return procedure->named && is_start(procedure->name) ? WHOLE : verdict;
 }
 
+/* What a frame without a caller stands for, where that is why its callees' callers are missing. */
+static enum unknown_cause cause_of(const struct judge *judge, const struct profile_frame *frame)
+{
+	static const enum unknown_cause causes[] = { UNKNOWN_BEYOND_COPY, UNKNOWN_NO_RULE,
+						     UNKNOWN_NO_STACK, UNKNOWN_TOO_DEEP };
+	if (!frame->image)
+		return UNKNOWN_NONE;
+	struct profile_image image = profile_image(judge->profile, frame->image);
+	for (size_t i = 0; i < COUNT_OF(causes) && image.kind == IMAGE_UNKNOWN; i++)
+		if (span_equal(image.name, span_of_text(unknown_texts[causes[i]])))
+			return causes[i];
+	return UNKNOWN_NONE;
+}
+
 static int judge_node(struct judge *judge, uint64_t id)
 {
 	uint32_t parent;
@@ -104,6 +121,7 @@ static int judge_node(struct judge *judge, uint64_t id)
 	uint64_t kind = frame.image ? profile_image(judge->profile, frame.image).kind : 0;
 	int above = judge->verdict[parent];
 	int verdict = above;
+	judge->cause[id] = parent ? judge->cause[parent] : (uint8_t)cause_of(judge, &frame);
 	judge->top[id] = judge->top[parent];
 	if (above == NOTHING || above == NO_IMAGE) {
 		bool lost = above == NO_IMAGE;
@@ -199,6 +217,10 @@ static int sum_up(struct judge *judge, struct report *report, const uint32_t *de
 		if (verdict != BROKEN)
 			continue;
 		sum_add(&out->broken_samples, samples);
+		if (judge->cause[node])
+			sum_add(&out->walked_samples, samples);
+		if (judge->cause[node] == UNKNOWN_BEYOND_COPY)
+			sum_add(&out->beyond_copy_samples, samples);
 		sum_add(&by_image[profile_node(report->profile, judge->top[node], NULL).image],
 			samples);
 	}
@@ -211,9 +233,10 @@ int broken_stacks_measure(struct report *report, struct resolver *resolver)
 	CLEANUP(free_pointer) uint8_t *verdict = calloc(nodes->count + 1, sizeof(*verdict));
 	CLEANUP(free_pointer) uint32_t *top = calloc(nodes->count + 1, sizeof(*top));
 	CLEANUP(free_pointer) uint32_t *depth = calloc(nodes->count + 1, sizeof(*depth));
-	struct judge judge = { report->profile, resolver, verdict, top };
+	CLEANUP(free_pointer) uint8_t *cause = calloc(nodes->count + 1, sizeof(*cause));
+	struct judge judge = { report->profile, resolver, verdict, top, cause };
 	bool any = false;
-	if (!verdict || !top || !depth)
+	if (!verdict || !top || !depth || !cause)
 		return -ENOMEM;
 	for (size_t i = 0; i < report->columns.count; i++)
 		any |= is_followed(report, (uint32_t)i);

@@ -90,9 +90,11 @@ struct scope_late {
  */
 #define SCOPE_BROKEN_IMAGES 6
 struct scope_broken_stacks {
-	uint64_t user_samples;	   /* with user code in their stack */
-	uint64_t broken_samples;   /* of user_samples */
-	uint64_t unjudged_samples; /* of user_samples: their outermost function has no name */
+	uint64_t user_samples;	 /* with user code in their stack */
+	uint64_t broken_samples; /* of user_samples */
+	uint64_t walked_samples; /* of broken_samples: the recorder said why the rest is missing, */
+	uint64_t beyond_copy_samples; /* and for these that is because too little was copied */
+	uint64_t unjudged_samples;    /* of user_samples: their outermost function has no name */
 	struct scope_cause images[SCOPE_BROKEN_IMAGES]; /* of the last frame that is known, most
 							   samples first */
 	size_t image_count;

@@ -12,25 +12,16 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/count_of.h"
 #include "base/error.h"
 #include "bpf/sample_table.h"
 #include "machine/perf_open.h"
+#include "page_faults.h"
 
-#define PAGES	    64u
-#define LOOPS	    300u /* of a round */
 #define ROUNDS_MOST 201
 #define RING_PAGES  64u
-
-static double now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
 
 struct way {
 	const char *name;
@@ -55,13 +46,11 @@ static struct way ways[] = {
 	{ .name = "table, name, group and file",
 	  .table = true,
 	  .options = { .contexts = SAMPLE_TABLE_BY_NAME } },
-	{ .name = "perf ring",
-	  .ring = true,
-	  .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID },
+	{ .name = "perf ring", .ring = true, .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID },
 	{ .name = "perf ring, as culprit record",
 	  .ring = true,
-	  .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-			 PERF_SAMPLE_TIME },
+	  .sample_type =
+		  PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME },
 	{ .name = "perf ring with call chain",
 	  .ring = true,
 	  .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN },
@@ -85,8 +74,7 @@ static bool open_way(struct way *way)
 	}
 	if (way->ring) {
 		way->size = (1 + RING_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-		way->memory =
-			mmap(NULL, way->size, PROT_READ | PROT_WRITE, MAP_SHARED, way->fd, 0);
+		way->memory = mmap(NULL, way->size, PROT_READ | PROT_WRITE, MAP_SHARED, way->fd, 0);
 		return way->memory != MAP_FAILED;
 	}
 	if (sample_table_new(&way->options, &way->counts, &err) < 0) {
@@ -96,43 +84,9 @@ static bool open_way(struct way *way)
 	return sample_table_attach(way->counts, way->fd, 0) >= 0;
 }
 
-/* One loop's time for a fault. */
-static double fault_ns(uint8_t *pages, struct way *way)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	double spent = 0;
-	for (unsigned loop = 0; loop < LOOPS; loop++) {
-		madvise(pages, PAGES * page, MADV_DONTNEED);
-		if (way->fd > 0)
-			ioctl(way->fd, PERF_EVENT_IOC_ENABLE, 0);
-		double start = now_ns();
-		for (unsigned i = 0; i < PAGES; i++)
-			pages[i * page] = 1;
-		spent += now_ns() - start;
-		if (way->fd > 0)
-			ioctl(way->fd, PERF_EVENT_IOC_DISABLE, 0);
-		if (way->memory) { /* as read */
-			struct perf_event_mmap_page *head = way->memory;
-			head->data_tail = head->data_head;
-		}
-	}
-	return spent / (LOOPS * PAGES);
-}
-
-static int compare(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-	return (left > right) - (left < right);
-}
-
 static void print_way(struct way *way, const struct way *nothing, size_t rounds)
 {
-	double more[ROUNDS_MOST];
-	for (size_t i = 0; i < rounds; i++)
-		more[i] = way->ns[i] - nothing->ns[i];
-	qsort(more, rounds, sizeof(*more), compare);
-	printf("%-30s %6.0f ns   quartiles %.0f to %.0f", way->name, more[rounds / 2],
-	       more[rounds / 4], more[rounds - 1 - rounds / 4]);
+	page_faults_print(way->name, way->ns, nothing->ns, rounds);
 	if (way->counts) {
 		struct sample_table_sums sums = sample_table_sums(way->counts, -1, 0);
 		printf("   %llu samples, %llu lost", (unsigned long long)sums.seen,
@@ -149,20 +103,18 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench-collect [ROUNDS], at most %d\n", ROUNDS_MOST);
 		return 2;
 	}
-	uint8_t *pages = mmap(NULL, PAGES * (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (pages == MAP_FAILED)
+	uint8_t *pages = page_faults_room();
+	if (!pages)
 		return 77;
-	madvise(pages, PAGES * (size_t)sysconf(_SC_PAGESIZE), MADV_NOHUGEPAGE);
 	for (size_t i = 0; i < COUNT_OF(ways); i++)
 		if (!open_way(&ways[i]))
 			return 77;
 	for (size_t round = 0; round < rounds; round++)
 		for (size_t i = 0; i < COUNT_OF(ways); i++)
-			ways[i].ns[round] = fault_ns(pages, &ways[i]);
+			ways[i].ns[round] = page_faults_ns(pages, ways[i].fd, ways[i].memory);
 	uname(&machine);
 	printf("# %s %s; a page fault takes %.0f ns; %zu rounds of %u\n", machine.machine,
-	       machine.release, ways[0].ns[rounds / 2], rounds, LOOPS * PAGES);
+	       machine.release, ways[0].ns[rounds / 2], rounds, PAGE_FAULTS);
 	for (size_t i = 1; i < COUNT_OF(ways); i++)
 		print_way(&ways[i], &ways[0], rounds);
 	return 0;

@@ -176,6 +176,41 @@ FRAME_INLINE enum walk_end walk_pointer(struct walk_state *state, frame_rule rul
 	return WALK_GOES_ON;
 }
 
+/* Whether frame pointer and return address are side by side, as in most frames. */
+FRAME_INLINE int walk_is_pair(enum walk_machine machine, frame_rule rule)
+{
+	return frame_rule_pointer(rule) == FRAME_POINTER_AT_CFA &&
+	       (machine == WALK_AARCH64 ? frame_rule_slot(rule) == FRAME_SLOT_PAIR
+					: frame_rule_pointer_offset(rule) == -16);
+}
+
+/* Stores both of such a frame's caller, by one read. */
+FRAME_INLINE enum walk_end walk_pair(struct walk_state *state, enum walk_machine machine,
+				     frame_rule rule, uint64_t at, uint64_t cfa, void *context)
+{
+	uint64_t words[2];
+	unsigned slot = frame_rule_slot(rule);
+	(void)context;
+	(void)cfa;
+	if (WALK_READ(context, at, words, 2))
+		return WALK_UNREADABLE;
+	if (machine == WALK_AARCH64) {
+		state->link = words[1];
+		state->link_lost = 0;
+		state->ip = WALK_ADDRESS_AARCH64(words[1]);
+	} else {
+		if (slot && !walk_is_restored(state, cfa - 8 * slot)) {
+			if (state->follow && WALK_READ(context, cfa - 8 * slot, &state->link, 1))
+				return WALK_UNREADABLE;
+			state->link_lost = !state->follow;
+		}
+		state->ip = words[1];
+	}
+	state->fp = words[0];
+	state->fp_lost = 0;
+	return WALK_GOES_ON;
+}
+
 /* Stores return address and rbx or x30 of the caller. */
 FRAME_INLINE enum walk_end walk_return(struct walk_state *state, enum walk_machine machine,
 				       frame_rule rule, uint64_t cfa, void *context)
@@ -277,9 +312,14 @@ FRAME_INLINE enum walk_end walk_step(struct walk_state *state, enum walk_machine
 	/* A leaf of AArch64 may have put nothing on the stack. */
 	if (cfa < state->sp || (cfa == state->sp && (machine == WALK_X86_64 || state->returns)))
 		return WALK_BACKWARDS;
-	end = walk_pointer(state, rule, cfa, context);
-	if (end == WALK_GOES_ON)
-		end = walk_return(state, machine, rule, cfa, context);
+	uint64_t at = cfa + (uint64_t)frame_rule_pointer_offset(rule);
+	if (walk_is_pair(machine, rule) && !walk_is_restored(state, at)) {
+		end = walk_pair(state, machine, rule, at, cfa, context);
+	} else {
+		end = walk_pointer(state, rule, cfa, context);
+		if (end == WALK_GOES_ON)
+			end = walk_return(state, machine, rule, cfa, context);
+	}
 	if (end != WALK_GOES_ON)
 		return end;
 	state->sp = cfa;

@@ -1,7 +1,5 @@
 #include <errno.h>
 #include <execinfo.h>
-#include <fcntl.h>
-#include <link.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -11,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,14 +18,12 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/mapped_file.h"
 #include "bpf/user_stack.h"
-#include "image/elf_file.h"
 #include "machine/perf_open.h"
 #include "machine/perf_record.h"
+#include "support/own_rules.h"
 #include "support/skip.h"
 #include "unwind/frame_pool.h"
-#include "unwind/frame_rules.h"
 #include "unwind/stack_walk.h"
 
 #define RING_BYTES   (512u * 4096u)
@@ -105,42 +100,12 @@ static void scene_close(struct scene *scene)
 	user_stack_free(scene->stack);
 }
 
-/* ---- files of this process */
-
-struct found {
-	uint64_t address;
-	char path[256];
-	bool vdso;
-};
-
-static int find_library(struct dl_phdr_info *info, size_t size, void *context)
-{
-	struct found *found = context;
-	(void)size;
-	for (size_t i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		if (segment->p_type != PT_LOAD ||
-		    found->address - info->dlpi_addr - segment->p_vaddr >= segment->p_memsz)
-			continue;
-		found->vdso = info->dlpi_addr == getauxval(AT_SYSINFO_EHDR);
-		snprintf(found->path, sizeof(found->path), "%s",
-			 info->dlpi_name[0] ? info->dlpi_name : "/proc/self/exe");
-		return 1;
-	}
-	return 0;
-}
-
 /* Tells the kernel about the file that a record asks for. */
 static void tell(struct scene *scene, const struct user_stack_head *head)
 {
-	struct found found = { .address = head->missing_address };
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	CLEANUP(mapped_file_close) struct mapped_file mapped = { 0 };
-	CLEANUP(frame_rules_release) struct frame_rules rules = { 0 };
 	struct frame_table table;
 	struct frame_pool_entry entry;
-	struct elf_file file;
-	struct error err;
 	/* samples of before it was told come later */
 	for (size_t i = 0; i < scene->told; i++)
 		if (memcmp(&scene->keys[i], &head->missing, sizeof(head->missing)) == 0)
@@ -151,19 +116,7 @@ static void tell(struct scene *scene, const struct user_stack_head *head)
 		assert_int_equal(user_stack_put(scene->stack, &head->missing, NULL), 0);
 		return;
 	}
-	assert_int_equal(dl_iterate_phdr(find_library, &found), 1);
-	const void *content = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
-	size_t size = 2 * (size_t)getpagesize();
-	if (!found.vdso) {
-		CLEANUP(close_fd) int fd = open(found.path, O_RDONLY | O_CLOEXEC);
-		assert_int_equal(mapped_file_open(fd, &mapped, &err), 0);
-		content = mapped.bytes;
-		size = mapped.size_bytes;
-	}
-	assert_int_equal(elf_file_parse(content, size, &file, &err), 0);
-	assert_int_equal(frame_rules_read(&file, &rules), 0);
-	assert_int_equal(frame_table_put(&rules, file.machine, &bytes), 0);
-	elf_file_release(&file);
+	assert_true(own_rules_table(head->missing_address, &bytes));
 	assert_true(frame_table_read((struct span){ bytes.data, bytes.size }, &table));
 	assert_int_equal(frame_pool_add(&scene->pool, &table, &entry), 0);
 	assert_int_equal(user_stack_put(scene->stack, &head->missing, &entry.place), 0);

@@ -1,0 +1,8 @@
+# What the stack of a sample costs by each way to have it: by frame pointers, as a copy, walked in the kernel
+# by unwind rules. Printed, not judged: other work on the machine shows.
+. "$SOURCE/tests/lib.sh"
+status=0
+"$(dirname "$CULPRIT")/../../bench/bench-unwind" >out || status=$?
+cat out
+[ $status != 77 ] || skip "$(tail -n 1 out)"
+[ $status = 0 ]

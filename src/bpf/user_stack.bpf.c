@@ -89,6 +89,12 @@ struct {
 	__type(value, struct user_stack_table);
 } tables SEC(".maps");
 
+/* Rings when a file is asked for, so that the user comes at once. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* the user gives it, by the machine's pages */
+} bell SEC(".maps");
+
 /* The output event of each CPU; as many as the machine may have. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
@@ -125,7 +131,7 @@ struct work {
 	struct mapping mappings[MAPPINGS];
 	__u64 mm, execs;
 	__u32 changes, pid, next, generation;
-	__u32 unused;
+	__u32 turn, copied; /* bytes of copies in that turn */
 	__u32 guesses; /* that the frame which is walked to now is the next of */
 	struct user_stack_head head;
 	__u64 frames[USER_STACK_FRAMES_MOST + 1];
@@ -208,9 +214,12 @@ static __always_inline void know_file(struct work *work, struct mapping *mapping
 				      const struct user_stack_key *key)
 {
 	__u32 *number = bpf_map_lookup_elem(&files, key), asked = USER_STACK_ASKED;
-	mapping->known = mapping->may_guess = number && *number != USER_STACK_ASKED;
+	mapping->known = mapping->may_guess = number ? *number != USER_STACK_ASKED : !shared.room;
+	if (!number && mapping->known)
+		return;
 	if (!number) {
-		bpf_map_update_elem(&files, key, &asked, BPF_NOEXIST);
+		if (bpf_map_update_elem(&files, key, &asked, BPF_NOEXIST) == 0)
+			bpf_ringbuf_output(&bell, &asked, sizeof(asked), BPF_RB_FORCE_WAKEUP);
 		work->head.first = 1;
 	}
 	if (!number || !mapping->known) {
@@ -360,6 +369,17 @@ static __always_inline void put_frames(void *sample, struct work *work)
 	bpf_perf_event_output(sample, &outputs, BPF_F_CURRENT_CPU, &work->head, size);
 }
 
+/* Whether the user can take another copy: samples are worth more than whole stacks. */
+static __always_inline int has_room(struct work *work)
+{
+	__u32 turn = shared.turn;
+	if (work->turn != turn) {
+		work->turn = turn;
+		work->copied = 0;
+	}
+	return work->copied < shared.room;
+}
+
 /* What could not be walked for want of rules is walked by the user. */
 static __always_inline void put_copy(void *sample, struct work *work)
 {
@@ -385,6 +405,7 @@ static __always_inline void put_copy(void *sample, struct work *work)
 		size = at + USER_STACK_COPY_STEP;
 	}
 	copy->head.count = size;
+	work->copied += size;
 	if (size > USER_STACK_COPY_BYTES)
 		return;
 	bpf_perf_event_output(sample, &outputs, BPF_F_CURRENT_CPU, copy,
@@ -426,13 +447,14 @@ int walk_stack(struct bpf_perf_event_data *sample)
 	work->head = (struct user_stack_head){ .kind = USER_STACK_FRAMES, .narrow = narrow };
 	if (narrow) {
 		work->head.end = WALK_NO_REGISTERS;
-		put_copy(sample, work);
+		if (has_room(work))
+			put_copy(sample, work);
 		return 1;
 	}
 	for (__u32 i = 0; i < 2 * USER_STACK_FRAMES_MOST; i++)
 		if (walk_once(i))
 			break;
-	if (work->head.end == WALK_NO_TABLE)
+	if (work->head.end == WALK_NO_TABLE && has_room(work))
 		put_copy(sample, work);
 	else
 		put_frames(sample, work);

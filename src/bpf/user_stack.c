@@ -17,6 +17,7 @@
 #include "bpf/program_barrier.h"
 
 #define SERIALS	    (1u << 24)
+#define RING_SHARE  4 /* copies may take one in so many of a ring's bytes */
 #define SLAB_BYTES  ((size_t)FRAME_SLAB_WORDS * sizeof(uint32_t))
 #define TABLE_BYTES (USER_STACK_TABLES * sizeof(struct user_stack_table))
 
@@ -30,6 +31,7 @@ struct user_stack {
 	struct bpf_object *object;
 	struct sample_extra extra;
 	struct program_barrier barrier;
+	struct ring_buffer *bell;
 	struct user_stack_table *tables; /* both sides see these */
 	struct user_stack_state *state;
 	bool taken[USER_STACK_TABLES];
@@ -56,6 +58,7 @@ void user_stack_free(struct user_stack *stack)
 	if (stack->state)
 		munmap(stack->state, sizeof(*stack->state));
 	program_barrier_close(&stack->barrier);
+	ring_buffer__free(stack->bell);
 	program_object_close(stack->object);
 	free(stack);
 }
@@ -73,12 +76,22 @@ static void *map_shared(const struct user_stack *stack, const char *map, size_t 
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
+/* A stroke of the bell says nothing but that there is one. */
+static int hear(void *context, void *stroke, size_t size)
+{
+	(void)context;
+	(void)stroke;
+	(void)size;
+	return 0;
+}
+
 static int load(struct user_stack *stack, const struct user_stack_settings *settings,
 		struct error *err)
 {
 	const struct program_map_size sizes[] = {
 		{ "memos", settings->cpus << USER_STACK_MEMO_BITS },
 		{ "copies", settings->cpus },
+		{ "bell", (uint32_t)sysconf(_SC_PAGESIZE) },
 	};
 	const struct program_object_settings told = { .constants = settings,
 						      .constants_size = sizeof(*settings),
@@ -91,7 +104,8 @@ static int load(struct user_stack *stack, const struct user_stack_settings *sett
 	stack->extra.outputs_fd = program_object_map(stack->object, "outputs");
 	stack->tables = map_shared(stack, "tables", TABLE_BYTES);
 	stack->state = map_shared(stack, ".bss", sizeof(*stack->state));
-	if (!stack->tables || !stack->state)
+	stack->bell = ring_buffer__new(program_object_map(stack->object, "bell"), hear, NULL, NULL);
+	if (!stack->tables || !stack->state || !stack->bell)
 		return program_object_refused(&kind, -errno, err);
 	ret = program_barrier_open(&stack->barrier);
 	return ret < 0 ? program_object_refused(&kind, ret, err) : 0;
@@ -118,6 +132,33 @@ int user_stack_new(struct user_stack **out, struct error *err)
 	*out = stack;
 	stack = NULL;
 	return 0;
+}
+
+static void forget_mappings(struct user_stack *stack)
+{
+	__atomic_fetch_add(&stack->state->generation, 1, __ATOMIC_RELEASE);
+}
+
+void user_stack_begin(struct user_stack *stack, size_t ring_bytes)
+{
+	__atomic_store_n(&stack->state->room, (uint32_t)(ring_bytes / RING_SHARE),
+			 __ATOMIC_RELAXED);
+	forget_mappings(stack);
+}
+
+int user_stack_bell_fd(const struct user_stack *stack)
+{
+	return ring_buffer__epoll_fd(stack->bell);
+}
+
+bool user_stack_rang(struct user_stack *stack)
+{
+	return ring_buffer__consume(stack->bell) > 0;
+}
+
+void user_stack_taken(struct user_stack *stack)
+{
+	__atomic_fetch_add(&stack->state->turn, 1, __ATOMIC_RELAXED);
 }
 
 const struct sample_extra *user_stack_extra(const struct user_stack *stack)
@@ -185,8 +226,7 @@ void user_stack_forget(struct user_stack *stack, const struct user_stack_key *ke
 	if (bpf_map_lookup_elem(files, key, &number) < 0)
 		return;
 	bpf_map_delete_elem(files, key);
-	/* CPUs remember the last files that they looked into. */
-	__atomic_fetch_add(&stack->state->generation, 1, __ATOMIC_RELEASE);
+	forget_mappings(stack); /* CPUs remember the last ones that they looked into */
 	if (number && number != USER_STACK_ASKED)
 		stack->leaving[stack->leaving_count++] = number - 1;
 }

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/span.h"
@@ -31,6 +32,15 @@ struct user_stack;
  * needed. */
 int user_stack_new(struct user_stack **out, struct error *err);
 void user_stack_free(struct user_stack *stack); /* NULL does nothing */
+/* Asks for files' rules from now on; before, all are walked by frame pointers, so that measuring what a
+ * sample costs does not find copies that nobody answers. `ring_bytes`: of the ring of a CPU, a part of
+ * which copies may take until user_stack_taken() says that it was emptied; further stacks end with
+ * WALK_NO_TABLE. */
+void user_stack_begin(struct user_stack *stack, size_t ring_bytes);
+void user_stack_taken(struct user_stack *stack);
+/* Polls readable when a file was asked for first; user_stack_rang() says whether one was, once. */
+int user_stack_bell_fd(const struct user_stack *stack);
+bool user_stack_rang(struct user_stack *stack);
 const struct sample_extra *user_stack_extra(const struct user_stack *stack);
 
 /* Makes slab `number` of the pool, zeroed; NULL: out of memory. For struct frame_pool_options. */

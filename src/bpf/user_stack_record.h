@@ -64,6 +64,8 @@ struct user_stack_head {
 struct user_stack_state {
 	uint32_t generation; /* of what is known about files: mappings are looked up anew then */
 	uint32_t nothing; /* 0, which the kernel's verifier does not know */
+	uint32_t room; /* bytes of copies that a CPU may add in one turn; 0: no file is asked for */
+	uint32_t turn; /* the user has taken what was added before */
 };
 
 /* What the program is told when it is loaded. */

@@ -130,9 +130,11 @@ static int make_poll_fd(struct collector *collector, struct error *err)
 	collector->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	collector->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	collector->resume_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	int fds[6] = { collector->timer_fd, collector->resume_fd, counters->watch.fd,
+	int fds[7] = { collector->timer_fd, collector->resume_fd, counters->watch.fd,
 		       counters->sideband_watch.fd };
 	size_t count = bursts_fds(&collector->session.bursts, &fds[4]) ? 6 : 4;
+	if (collector->session.walker)
+		fds[count++] = user_stack_bell_fd(collector->session.walker);
 	for (size_t i = 0; i < count; i++)
 		if (collector->poll_fd < 0 || fds[i] < 0 ||
 		    epoll_ctl(collector->poll_fd, EPOLL_CTL_ADD, fds[i], &event))
@@ -330,16 +332,18 @@ int collector_new(const struct collect_options *options, struct collector **out,
 	return 0;
 }
 
-static void set_timer(const struct collector *collector)
+void collector_set_timer(const struct collector *collector, uint64_t first_ns)
 {
-	struct timespec interval = { .tv_nsec = SERVICE_NS };
-	struct itimerspec timer = { interval, interval };
+	struct itimerspec timer = { { .tv_nsec = SERVICE_NS }, { .tv_nsec = (long)first_ns } };
 	timerfd_settime(collector->timer_fd, 0, &timer, NULL);
 }
 
 int collector_start(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
+	if (session->walker)
+		user_stack_begin(session->walker, session->counters.options.sample_pages *
+							  (size_t)sysconf(_SC_PAGESIZE));
 	if (ledger_init(&collector->ledger, session, collector_samples_all(collector)) < 0 ||
 	    session_start_counts(session) < 0 ||
 	    targets_start(&collector->targets, &session->ask, collector->options.children) < 0)
@@ -352,7 +356,7 @@ int collector_start(struct collector *collector, struct error *err)
 	int ret = counters_enable(&session->counters, err);
 	if (ret < 0)
 		return ret;
-	set_timer(collector);
+	collector_set_timer(collector, SERVICE_NS);
 	bursts_start(&session->bursts);
 	return 0;
 }

@@ -33,6 +33,9 @@ struct collector {
 	uint64_t epoch_begin_ns, epoch_start_real_ns, epoch;
 };
 
+/* Has collector_poll_fd() wake after that time, and then as always. */
+void collector_set_timer(const struct collector *collector, uint64_t first_ns);
+
 static inline void collector_note(const struct collector *collector, enum collect_note_kind kind,
 				  const char *sentence)
 {

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "bpf/user_stack.h"
 #include "collect/burst_evidence.h"
 #include "collect/gather.h"
 #include "collect/stepper.h"
@@ -164,6 +165,9 @@ static int serve(struct collector *collector, enum service_purpose purpose, stru
 	resume_sideband(collector);
 	ring_watch_renew(&session->counters.watch);
 	ring_watch_renew(&session->counters.sideband_watch);
+	/* What rang is too young to be processed now. */
+	if (session->walker && user_stack_rang(session->walker))
+		collector_set_timer(collector, 2 * SETTLE_MARGIN_NS);
 	bursts_receive(&session->bursts);
 	if (ret == 0)
 		ret = service_bursts(collector, until);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "bpf/user_stack.h"
 #include "collect/added.h"
 #include "collect/session.h"
 #include "collect/stacks.h"
@@ -233,22 +234,21 @@ static int handle_sample(struct session *session, const struct perf_record *reco
 	enum code_mode mode = code_mode_of_misc(record->misc);
 	if (mode == CODE_USER)
 		bursts_note_sample(&session->bursts, identity->pid, identity->tid);
-	ret = process ? session_context(session, process, identity->tid, counter->slot,
-					&place.context)
-		      : 0;
+	struct span added = sampler->walked ? added_to(record, ring->attached,
+						       &session->counters.output_layout)
+					    : (struct span){ 0 };
+	ret = added.size ? stacks_tell_rules(session, process, added) : 0;
+	if (ret == 0 && process)
+		ret = session_context(session, process, identity->tid, counter->slot,
+				      &place.context);
 	if (ret == 0)
 		ret = session_locate(session, process, mode, record->sample.ip, FRAME_IP, &leaf);
 	if (ret < 0)
 		return ret;
 	if (session->stacks) {
 		bool cut;
-		const struct stacks_sample wanted = {
-			&record->sample, mode,
-			sampler->walked ? added_to(record, ring->attached,
-						   &session->counters.output_layout)
-					: (struct span){ 0 },
-			sampler->walked
-		};
+		const struct stacks_sample wanted = { &record->sample, mode, added,
+						      sampler->walked };
 		ret = session_calls(session, process, &wanted, &place, &cut);
 		lane->sums.stacks_cut += cut;
 	}
@@ -425,6 +425,8 @@ int session_copy_rings(struct session *session)
 		if (ret < 0)
 			return ret;
 	}
+	if (session->walker)
+		user_stack_taken(session->walker);
 	return 0;
 }
 

@@ -106,21 +106,6 @@ static int add_sampled(struct session *session, struct process *process,
 	return walk_copy(session, process, sample, &walk, cut);
 }
 
-/* The kernel lacked the rules of a file: they are told for the next time. 0 or -ENOMEM. */
-static int tell_rules(struct session *session, struct process *process,
-		      const struct user_stack_head *head)
-{
-	const struct mapping *mapping;
-	if (head->end != WALK_NO_TABLE)
-		return 0;
-	int ret = session_find_mapping(session, process, head->missing_address, &mapping);
-	if (ret < 0 || !mapping)
-		return ret;
-	if (file_is_runtime_code(file_table_get(&session->files, mapping->file)))
-		return frame_tables_tell_none(&session->frames, mapping->file, &head->missing);
-	return frame_tables_tell(&session->frames, mapping->file, &head->missing);
-}
-
 /* The frames that the kernel has walked. */
 static void add_frames(struct session *session, const struct stacks_sample *sample,
 		       const struct user_stack_read *read, bool *cut)
@@ -159,8 +144,21 @@ static int add_walked(struct session *session, struct process *process,
 				   .registers = registers,
 				   .mask = WALK_MASK,
 				   .stack = read.stack };
-	int ret = walk_copy(session, process, sample, &walk, cut);
-	return ret < 0 ? ret : tell_rules(session, process, &read.head);
+	return walk_copy(session, process, sample, &walk, cut);
+}
+
+int stacks_tell_rules(struct session *session, struct process *process, struct span added)
+{
+	struct user_stack_read read;
+	const struct mapping *mapping;
+	if (!process || !user_stack_read(added, &read) || read.head.end != WALK_NO_TABLE)
+		return 0;
+	int ret = session_find_mapping(session, process, read.head.missing_address, &mapping);
+	if (ret < 0 || !mapping)
+		return ret;
+	if (file_is_runtime_code(file_table_get(&session->files, mapping->file)))
+		return frame_tables_tell_none(&session->frames, mapping->file, &read.head.missing);
+	return frame_tables_tell(&session->frames, mapping->file, &read.head.missing);
 }
 
 int stacks_calls(struct session *session, struct process *process,

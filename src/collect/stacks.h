@@ -32,7 +32,10 @@ struct stacks_sample {
 	bool walked; /* the user's callers are in `added`, else in the sample itself */
 };
 
-/* Stores the node of the sample's callers, and in *cut whether there were more than are followed. 0 or
- * -ENOMEM. */
+/* Where the kernel lacked the rules of a file they are told for the next time, before anything else
+ * is done with the sample, which may take a while. 0 or -ENOMEM. */
+int stacks_tell_rules(struct session *session, struct process *process, struct span added);
+/* Stores the node of the sample's callers, and in *cut whether there were more than are followed. 0
+ * or -ENOMEM. */
 int stacks_calls(struct session *session, struct process *process,
 		 const struct stacks_sample *sample, uint32_t *calls, bool *cut);

@@ -425,11 +425,25 @@ static int run_all(struct run *run, struct span instructions)
 	return ret;
 }
 
+/* But for `remembered`, which is large, and read only where it was written. */
+static void begin(struct run *run, const struct frame_machine *machine,
+		  const struct frame_common *common)
+{
+	run->machine = machine;
+	run->common = common;
+	run->initial = NULL;
+	run->depth = 0;
+	run->address = run->end = 0;
+	run->add = NULL;
+	run->context = NULL;
+}
+
 bool frame_program_begin(const struct frame_machine *machine, const struct frame_common *common,
 			 struct frame_state *initial)
 {
-	struct run run = { .machine = machine, .common = common };
-	run.state.cfa_register = NO_REGISTER;
+	struct run run;
+	begin(&run, machine, common);
+	run.state = (struct frame_state){ .cfa_register = NO_REGISTER };
 	if (common->instructions.size > COMMON_LONGEST || run_all(&run, common->instructions) != 0)
 		return false;
 	*initial = run.state;
@@ -440,14 +454,14 @@ int frame_program_run(const struct frame_machine *machine, const struct frame_co
 		      const struct frame_state *initial, const struct frame_entry *entry,
 		      int (*add)(void *context, uint64_t address, frame_rule rule), void *context)
 {
-	struct run run = { .machine = machine,
-			   .common = common,
-			   .initial = initial,
-			   .state = *initial,
-			   .address = entry->start,
-			   .end = entry->start + entry->size_bytes,
-			   .add = add,
-			   .context = context };
+	struct run run;
+	begin(&run, machine, common);
+	run.initial = initial;
+	run.state = *initial;
+	run.address = entry->start;
+	run.end = entry->start + entry->size_bytes;
+	run.add = add;
+	run.context = context;
 	int ret = run_all(&run, entry->instructions);
 	if (ret == 0 && run.address < run.end)
 		ret = add(context, run.address, rule_of(&run));

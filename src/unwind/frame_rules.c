@@ -15,7 +15,8 @@
 #define PADDING_MOST  16
 #define INIT_MOST     64  /* bytes of .init */
 #define START_MOST    256 /* bytes of hand-written code that starts a program */
-#define SEGMENTS_MOST 32  /* with code; files have one, or a few */
+#define RECENT_RULES  256
+#define SEGMENTS_MOST 32 /* with code; files have one, or a few */
 
 /* A kind of entries, with what holds at the first byte of each. */
 struct common {
@@ -39,7 +40,12 @@ struct making {
 	struct entry *entries;
 	size_t common_count, common_capacity, entry_count, entry_capacity;
 	size_t row_capacity, rule_capacity;
-	struct number_map numbers;    /* of rules, plus 1 */
+	struct number_map numbers; /* of rules, plus 1 */
+	struct {
+		frame_rule rule;
+		uint32_t number;      /* plus 1; 0: none */
+	} recent[RECENT_RULES];	      /* by their bits: most rows have one of a few rules */
+	size_t instruction_bytes;     /* of all entries */
 	enum frame_section_kind kind; /* that is read now */
 	const struct elf_segment *segments[SEGMENTS_MOST];
 	size_t segment_count;
@@ -51,9 +57,16 @@ struct making {
 static int number_rule(struct making *making, frame_rule rule, uint32_t *number)
 {
 	struct frame_rules *out = making->out;
+	size_t slot = rule * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (RECENT_RULES - 1);
+	if (making->recent[slot].number && making->recent[slot].rule == rule) {
+		*number = making->recent[slot].number - 1;
+		return 0;
+	}
 	uintptr_t known = (uintptr_t)number_map_find(&making->numbers, rule);
 	if (known) {
 		*number = (uint32_t)(known - 1);
+		making->recent[slot].rule = rule;
+		making->recent[slot].number = (uint32_t)known;
 		return 0;
 	}
 	/* The last number is that of what has no room. */
@@ -127,6 +140,7 @@ static int add_entry(void *context, const struct frame_entry *entry)
 				.common = (uint32_t)(making->common_count - 1),
 				.order = (uint32_t)making->entry_count };
 	making->entry_count++;
+	making->instruction_bytes += entry->instructions.size;
 	return 0;
 }
 
@@ -137,6 +151,14 @@ static int compare_entries(const void *a, const void *b)
 	if (left->read.start != right->read.start)
 		return left->read.start < right->read.start ? -1 : 1;
 	return left->order < right->order ? -1 : left->order > right->order;
+}
+
+static bool is_sorted(const struct making *making)
+{
+	for (size_t i = 1; i < making->entry_count; i++)
+		if (compare_entries(&making->entries[i - 1], &making->entries[i]) > 0)
+			return false;
+	return true;
 }
 
 static uint64_t offset_of(const struct elf_segment *segment, uint64_t vaddr)
@@ -375,7 +397,10 @@ static int add_segment_rows(struct making *making, const struct elf_segment *seg
 static int add_rows(struct making *making)
 {
 	size_t next = 0;
-	int ret = 0;
+	/* About as many as there will be, for growing is copying. */
+	int ret = array_reserve(&making->out->rows, &making->row_capacity,
+				making->entry_count + making->instruction_bytes / 4,
+				sizeof(*making->out->rows));
 	for (size_t i = 0; i < making->segment_count && ret == 0; i++)
 		ret = add_segment_rows(making, making->segments[i], &next);
 	return ret;
@@ -403,7 +428,8 @@ int frame_rules_read(const struct elf_file *file, struct frame_rules *out)
 	if (ret == 0)
 		ret = read_section(&making, FRAMES_DEBUG);
 	if (ret == 0) {
-		if (making.entry_count)
+		/* Linkers have mostly put them in order. */
+		if (!is_sorted(&making))
 			qsort(making.entries, making.entry_count, sizeof(*making.entries),
 			      compare_entries);
 		ret = add_rows(&making);

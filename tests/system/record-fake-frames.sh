@@ -1,5 +1,6 @@
 # Who may read a large file of root's can have samples in every function of it, by stacks that he made
-# up: what is gathered for that is paid for by him, and what root's own programs ask for is not.
+# up (by frame pointers, which need not even be on a stack): what is gathered for that is paid for by him, and
+# what root's own programs ask for is not.
 . "$SOURCE/tests/lib.sh"
 need_root
 need_command setpriv strip
@@ -22,7 +23,7 @@ him=$!
 public/fake-frames 60 public/asked_by_us &
 us=$!
 trap 'kill $him $us 2>/dev/null || true' EXIT
-culprit record -q -a -g -F 500 --gather-limits 20ms -o all.prof -- sleep 2 2>said || fail "record: $(cat said)"
+culprit record -q -a --call-graph fp -F 500 --gather-limits 20ms -o all.prof -- sleep 2 2>said || fail "record: $(cat said)"
 "$TOOLS/cells" all.prof >cells
 grep left_out cells >bill || true
 expect_match "bill" "$(cat bill)" "left_out_file_.*/public/asked_by_him"
@@ -31,6 +32,6 @@ expect_match "bill" "$(cat bill)" "left_out_file_.*/public/asked_by_him"
 expect_match "what was said" "$(cat said)" "left out, for .*; --gather-limits"
 
 # With time enough he has all of it, too.
-culprit record -q -a -g -F 500 --gather-limits none -o whole.prof -- sleep 1 2>said || fail "record: $(cat said)"
+culprit record -q -a --call-graph fp -F 500 --gather-limits none -o whole.prof -- sleep 1 2>said || fail "record: $(cat said)"
 "$TOOLS/cells" whole.prof | grep left_out >bill || true
 ! grep asked_by_him bill || fail "left out without limits: $(cat bill)"

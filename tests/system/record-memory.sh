@@ -24,7 +24,7 @@ for user in 65534 100001; do
 	start $user theirs/distinct branches 60
 done
 sleep 0.5
-"$SOURCE/tests/tools/watch-recorder" $seconds -q -a -g --edges -F 10000 -o all.prof >measured || fail "record: $(cat said)"
+"$SOURCE/tests/tools/watch-recorder" $seconds -q -a --call-graph fp --edges -F 10000 -o all.prof >measured || fail "record: $(cat said)"
 read -r root parser <<END
 $(sed -n 2p measured)
 END

@@ -44,7 +44,7 @@ recorder=$!
 exec 3<>control 4<>answer
 echo ping >control
 read -r said <answer || fail "perf record: $(cat perf.log)"
-culprit record -q -a -g --per-thread -e cpu-clock -F 1000 -o live.prof -- sh -c "
+culprit record -q -a --call-graph fp --per-thread -e cpu-clock -F 1000 -o live.prof -- sh -c "
 	echo enable >control; read -r said <answer; sleep $seconds; echo disable >control; read -r said <answer" >culprit.log 2>&1 ||
 	fail "record: $(cat culprit.log)"
 echo stop >control

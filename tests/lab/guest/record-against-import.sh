@@ -20,7 +20,7 @@ sha256sum "$(command -v culprit)" >/dev/null
 ./two_loops
 wait
 END
-culprit record -q -a -g -e '{cycles,instructions}' -c 50021 -o live.prof -- sh -c '
+culprit record -q -a --call-graph fp -e '{cycles,instructions}' -c 50021 -o live.prof -- sh -c '
 	echo enable >control; read -r said <answer; sh work.sh; echo disable >control; read -r said <answer' >culprit.log 2>&1 ||
 	fail "record: $(cat culprit.log)"
 cat culprit.log

@@ -128,10 +128,24 @@ static void tell(struct scene *scene, const struct user_stack_head *head)
 static void *callers[CALLERS]; /* of what spins, and so on up to the first function */
 static int caller_count;
 
+/* Fills in callers from `first` on, which gets position 1: under a sanitizer backtrace(3) has more
+ * than one frame before. */
+static __attribute__((noinline)) void find_callers(const void *first)
+{
+	void *all[CALLERS];
+	int count = backtrace(all, CALLERS), at = 0;
+	while (at < count && all[at] != first)
+		at++;
+	assert_in_range(at, 1, count - 1);
+	for (int i = at; i < count; i++)
+		callers[i - at + 1] = all[i];
+	caller_count = count - at + 1;
+}
+
 static __attribute__((noinline)) void spin(uint64_t turns)
 {
 	if (!caller_count)
-		caller_count = backtrace(callers, CALLERS);
+		find_callers(__builtin_return_address(0));
 	for (volatile uint64_t i = 0; i < turns; i++)
 		;
 }

@@ -98,7 +98,7 @@ static bool add_walker(struct way *way, int cpu)
 		printf("%s: %s\n", way->name, err.text);
 		return false;
 	}
-	user_stack_begin(walker, RING_PAGES * (size_t)sysconf(_SC_PAGESIZE));
+	user_stack_begin(walker, RING_PAGES * (size_t)sysconf(_SC_PAGESIZE), 0);
 	frame_pool_init(&pool, &(struct frame_pool_options){ .slabs = 16, .make = make_slab });
 	const struct sample_extra *extra = user_stack_extra(walker);
 	sample_extra_output_attr(&attr);

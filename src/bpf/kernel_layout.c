@@ -28,6 +28,8 @@ static const struct field fields[] = {
 	{ "task_struct", "group_leader", AT(task_leader), OFFSET, false },
 	{ "task_struct", "comm", AT(task_comm), OFFSET, false },
 	{ "task_struct", "cgroups", AT(task_cgroups), OFFSET, true },
+	{ "task_struct", "real_parent", AT(task_parent), OFFSET, false },
+	{ "task_struct", "tgid", AT(task_tgid), OFFSET, false },
 	{ "task_struct", "start_boottime", AT(task_start), OFFSET, false },
 	{ "task_struct", "self_exec_id", AT(task_exec), OFFSET, false },
 	{ "mm_struct", "mm_mt", AT(mm_tree), OFFSET, true },

@@ -13,6 +13,7 @@
 /* Offsets in bytes. */
 struct kernel_layout {
 	uint32_t task_mm, task_leader, task_comm, task_cgroups;
+	uint32_t task_parent, task_tgid;
 	uint32_t task_start; /* since boot, in ns */
 	uint32_t task_exec;  /* 32 or 64 bits; counts its execs */
 	uint32_t mm_tree;    /* of its mappings; NONE before Linux 6.1 */

@@ -213,19 +213,12 @@ static __always_inline __u64 rule_of(const struct user_stack_table *table, __u64
 static __always_inline void know_file(struct work *work, struct mapping *mapping,
 				      const struct user_stack_key *key)
 {
-	__u32 *number = bpf_map_lookup_elem(&files, key), asked = USER_STACK_ASKED;
+	__u32 *number = bpf_map_lookup_elem(&files, key);
 	mapping->known = mapping->may_guess = number ? *number != USER_STACK_ASKED : !shared.room;
-	if (!number && mapping->known)
-		return;
-	if (!number) {
-		if (bpf_map_update_elem(&files, key, &asked, BPF_NOEXIST) == 0)
-			bpf_ringbuf_output(&bell, &asked, sizeof(asked), BPF_RB_FORCE_WAKEUP);
-		work->head.first = 1;
-	}
-	if (!number || !mapping->known) {
+	if (!mapping->known)
 		work->head.missing = *key;
+	if (!number || !mapping->known)
 		return;
-	}
 	__u32 at = *number - 1;
 	struct user_stack_table *table = *number ? bpf_map_lookup_elem(&tables, &at) : 0;
 	if (!table)
@@ -369,15 +362,49 @@ static __always_inline void put_frames(void *sample, struct work *work)
 	bpf_perf_event_output(sample, &outputs, BPF_F_CURRENT_CPU, &work->head, size);
 }
 
-/* Whether the user can take another copy: samples are worth more than whole stacks. */
-static __always_inline int has_room(struct work *work)
+#define ANCESTORS_MOST 32
+
+/* Whether the sampled process is one of those that are asked about. */
+static __always_inline int is_wanted(__u64 task)
+{
+	__u32 root = shared.root;
+	__u64 leader = read_word(task + FIELD(task_leader));
+	if (!root)
+		return 1;
+	for (int i = 0; i < ANCESTORS_MOST && leader; i++) {
+		__u32 number = read_half(leader + FIELD(task_tgid));
+		if (number == root)
+			return 1;
+		if (number <= 1)
+			return 0;
+		leader = read_word(leader + FIELD(task_parent));
+		leader = leader ? read_word(leader + FIELD(task_leader)) : 0;
+	}
+	return 0;
+}
+
+/* Whether the user wants another copy, and can take it: samples are worth more than whole stacks. */
+static __always_inline int has_room(struct work *work, __u64 task)
 {
 	__u32 turn = shared.turn;
+	if (!is_wanted(task))
+		return 0;
 	if (work->turn != turn) {
 		work->turn = turn;
 		work->copied = 0;
 	}
 	return work->copied < shared.room;
+}
+
+/* Asks for the file whose rules are missing. */
+static __always_inline void ask(struct work *work)
+{
+	__u32 asked = USER_STACK_ASKED;
+	struct user_stack_key key = work->head.missing;
+	if (bpf_map_update_elem(&files, &key, &asked, BPF_NOEXIST))
+		return;
+	work->head.first = 1;
+	bpf_ringbuf_output(&bell, &asked, sizeof(asked), BPF_RB_FORCE_WAKEUP);
 }
 
 /* What could not be walked for want of rules is walked by the user. */
@@ -447,16 +474,18 @@ int walk_stack(struct bpf_perf_event_data *sample)
 	work->head = (struct user_stack_head){ .kind = USER_STACK_FRAMES, .narrow = narrow };
 	if (narrow) {
 		work->head.end = WALK_NO_REGISTERS;
-		if (has_room(work))
+		if (has_room(work, task))
 			put_copy(sample, work);
 		return 1;
 	}
 	for (__u32 i = 0; i < 2 * USER_STACK_FRAMES_MOST; i++)
 		if (walk_once(i))
 			break;
-	if (work->head.end == WALK_NO_TABLE && has_room(work))
+	if (work->head.end == WALK_NO_TABLE && has_room(work, task)) {
+		ask(work);
 		put_copy(sample, work);
-	else
+	} else {
 		put_frames(sample, work);
+	}
 	return 1; /* the sample itself is wanted */
 }

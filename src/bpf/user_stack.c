@@ -139,8 +139,9 @@ static void forget_mappings(struct user_stack *stack)
 	__atomic_fetch_add(&stack->state->generation, 1, __ATOMIC_RELEASE);
 }
 
-void user_stack_begin(struct user_stack *stack, size_t ring_bytes)
+void user_stack_begin(struct user_stack *stack, size_t ring_bytes, uint32_t root)
 {
+	__atomic_store_n(&stack->state->root, root, __ATOMIC_RELAXED);
 	__atomic_store_n(&stack->state->room, (uint32_t)(ring_bytes / RING_SHARE),
 			 __ATOMIC_RELAXED);
 	forget_mappings(stack);

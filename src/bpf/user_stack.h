@@ -35,8 +35,9 @@ void user_stack_free(struct user_stack *stack); /* NULL does nothing */
 /* Asks for files' rules from now on; before, all are walked by frame pointers, so that measuring what a
  * sample costs does not find copies that nobody answers. `ring_bytes`: of the ring of a CPU, a part of
  * which copies may take until user_stack_taken() says that it was emptied; further stacks end with
- * WALK_NO_TABLE. */
-void user_stack_begin(struct user_stack *stack, size_t ring_bytes);
+ * WALK_NO_TABLE. `root`: a process as the first pid namespace numbers it, below
+ * which alone files are asked for; 0: everywhere. */
+void user_stack_begin(struct user_stack *stack, size_t ring_bytes, uint32_t root);
 void user_stack_taken(struct user_stack *stack);
 /* Polls readable when a file was asked for first; user_stack_rang() says whether one was, once. */
 int user_stack_bell_fd(const struct user_stack *stack);

@@ -66,6 +66,7 @@ struct user_stack_state {
 	uint32_t nothing; /* 0, which the kernel's verifier does not know */
 	uint32_t room; /* bytes of copies that a CPU may add in one turn; 0: no file is asked for */
 	uint32_t turn; /* the user has taken what was added before */
+	uint32_t root; /* process: files are asked for below it alone; 0: for all */
 };
 
 /* What the program is told when it is loaded. */

@@ -18,6 +18,7 @@
 #include "collect/perf_limits.h"
 #include "machine/event.h"
 #include "machine/haste.h"
+#include "machine/pid_namespace.h"
 #include "profile/profile.h"
 #include "symbol/reader.h"
 
@@ -338,12 +339,21 @@ void collector_set_timer(const struct collector *collector, uint64_t first_ns)
 	timerfd_settime(collector->timer_fd, 0, &timer, NULL);
 }
 
+/* Of what runs beside a command that is followed no file is read. */
+static void begin_walking(const struct collector *collector)
+{
+	const struct session *session = &collector->session;
+	size_t ring_bytes = session->counters.options.sample_pages * (size_t)sysconf(_SC_PAGESIZE);
+	bool below = session->follow && pid_namespace_is_first();
+	if (session->walker)
+		user_stack_begin(session->walker, ring_bytes,
+				 below ? (uint32_t)collector->options.command_pid : 0);
+}
+
 int collector_start(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
-	if (session->walker)
-		user_stack_begin(session->walker, session->counters.options.sample_pages *
-							  (size_t)sysconf(_SC_PAGESIZE));
+	begin_walking(collector);
 	if (ledger_init(&collector->ledger, session, collector_samples_all(collector)) < 0 ||
 	    session_start_counts(session) < 0 ||
 	    targets_start(&collector->targets, &session->ask, collector->options.children) < 0)

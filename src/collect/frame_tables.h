@@ -34,11 +34,10 @@ struct frame_tables_file {
 struct frame_tables {
 	struct frame_pool pool;
 	struct file_table *files;
-	struct user_stack *walker; /* NULL: nobody walks in the kernel */
+	struct user_stack *walker;	/* NULL: nobody walks in the kernel */
 	struct frame_tables_file *list; /* by number of the file */
 	size_t capacity;
-	uint64_t made, bytes; /* tables, and what they take in the pool, so far */
-	uint64_t refused;     /* that could not be had, or have no room */
+	uint64_t refused; /* that have no room, so far */
 };
 
 /* The pool is the walker's, where there is one; both are borrowed. */

@@ -2,27 +2,24 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "collect/options.h"
+#include "machine/pid_namespace.h"
 
-#define INTERVAL_NS	    1000000000u
-#define FIRST_PID_NAMESPACE 0xeffffffcu /* PROC_PID_INIT_INO of Linux */
+#define INTERVAL_NS 1000000000u
 
 int kernel_counts_open(struct kernel_counts *counts, unsigned identity, bool follow,
 		       struct error *err)
 {
 	const struct sample_table_options options = {
-		.contexts = identity & COLLECT_PER_THREAD	      ? SAMPLE_TABLE_BY_THREAD
+		.contexts = identity & COLLECT_PER_THREAD	       ? SAMPLE_TABLE_BY_THREAD
 			    : follow || identity & COLLECT_PER_PROCESS ? SAMPLE_TABLE_BY_PROCESS
-								      : SAMPLE_TABLE_BY_NAME,
+								       : SAMPLE_TABLE_BY_NAME,
 	};
-	struct stat own;
-	/* The program has the numbers of the first one. */
-	if (stat("/proc/self/ns/pid", &own) < 0 || own.st_ino != FIRST_PID_NAMESPACE)
+	if (!pid_namespace_is_first())
 		return error_set(err, -EOPNOTSUPP,
 				 "samples cannot be counted in the kernel: processes have other "
 				 "numbers there than in this pid namespace");

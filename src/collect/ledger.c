@@ -240,6 +240,10 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 	}
 	if (session->counted.table)
 		memory += sample_table_bytes(session->counted.table);
+	memory += frame_pool_bytes(&session->frames.pool);
+	if (session->walker)
+		memory += user_stack_bytes(session->walker);
+	bool by_rules = session->stacks == COLLECT_STACKS_RULES;
 	uint64_t lost = sideband_lost(session);
 	uint64_t damaged = session->damaged; /* records that belong to no event */
 	for (size_t i = 0; i < 2 * counters->cpu_count; i++)
@@ -250,12 +254,16 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 		{ BILL_SELF_BYTES, true, memory - ledger->self_bytes },
 		{ BILL_LOST_DAMAGED, true, damaged - ledger->damaged },
 		{ BILL_RING_BYTES, true, bytes - ledger->ring_bytes },
+		{ BILL_FRAMES_GUESSED, by_rules, session->frames_guessed - ledger->frames_guessed },
+		{ BILL_RULES_REFUSED, by_rules, session->frames.refused - ledger->rules_refused },
 		{ BILL_LOST_SIDEBAND, true,
 		  lost > ledger->lost_sideband ? lost - ledger->lost_sideband : 0 },
 	};
 	ledger->own_cpu_ns = cpu_ns;
 	ledger->edge_ns = edge_ns;
 	ledger->ring_bytes = bytes;
+	ledger->frames_guessed = session->frames_guessed;
+	ledger->rules_refused = session->frames.refused;
 	ledger->lost_sideband = lost;
 	ledger->damaged = damaged;
 	ledger->self_bytes = memory;

@@ -97,7 +97,7 @@ struct session {
 	uint64_t max_stack;
 	struct frame_tables frames; /* for COLLECT_STACKS_RULES */
 	uint64_t stack_registers;   /* perf's mask of those that samples have */
-	uint64_t stacks_ended[WALK_ENDS], stacks_guessed; /* walks by how they ended; frames */
+	uint64_t frames_guessed;    /* of all walks so far */
 	char boot_id[40];
 	int64_t boot_offset_ns;	 /* time since boot minus CLOCK_MONOTONIC */
 	uint64_t sample_ns;	 /* time of the sample whose addresses are looked up */

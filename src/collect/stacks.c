@@ -81,9 +81,8 @@ static int walk_copy(struct session *session, struct process *process,
 	for (size_t i = 0; i < count; i++) {
 		chain_add(chain, frames[i].address, CODE_USER,
 			  frames[i].returns ? FRAME_RETURN : FRAME_IP);
-		session->stacks_guessed += frames[i].guessed;
+		session->frames_guessed += frames[i].guessed;
 	}
-	session->stacks_ended[end]++;
 	chain->user_missing = cause_of(end);
 	*cut = *cut || end == WALK_TOO_DEEP;
 	return walking.failure;
@@ -120,9 +119,8 @@ static void add_frames(struct session *session, const struct stacks_sample *samp
 		uint64_t word = perf_word(&words, i);
 		chain_add(chain, word & USER_STACK_ADDRESS, CODE_USER,
 			  word & USER_STACK_INTERRUPTED ? FRAME_IP : FRAME_RETURN);
-		session->stacks_guessed += (word & USER_STACK_GUESSED) != 0;
+		session->frames_guessed += (word & USER_STACK_GUESSED) != 0;
 	}
-	session->stacks_ended[end]++;
 	chain->user_missing = end == WALK_UNREADABLE ? UNKNOWN_NO_STACK : cause_of(end);
 	*cut = *cut || end == WALK_TOO_DEEP;
 }

@@ -19,12 +19,16 @@ struct profile;
 #define BILL_STEPPED  "stepped"	 /* set aside: of threads while they were stepped */
 #define BILL_LOST_RING                                                                             \
 	"lost_ring" /* no room in the perf ring (PERF_FORMAT_LOST, else LOST records) */
-#define BILL_LOST_TABLE	   "lost_table"	   /* no room in a table of the kernel */
+#define BILL_LOST_TABLE "lost_table" /* no room in a table of the kernel */
 /* for counting in the kernel: nobody writes it yet */
 #define BILL_LOST_SKIPPED  "lost_skipped"  /* overflows that the kernel did not hand on */
 #define BILL_LOST_DAMAGED  "lost_damaged"  /* records that could not be decoded */
 #define BILL_LOST_ESTIMATE "lost_estimate" /* events that the lost samples stood for */
 #define BILL_STACKS_CUT	   "stacks_cut"	   /* stored with a stack that the depth limit cut off */
+/* Frames of stacks walked by unwind rules: a frame pointer led to them where no rule was; of a
+ * recording */
+#define BILL_FRAMES_GUESSED "frames_guessed"
+#define BILL_RULES_REFUSED  "rules_refused" /* files whose unwind rules found no room; likewise */
 #define BILL_STACKS_FOLLOWED                                                                       \
 	"stacks_followed" /* imported: stored with a stack that frame pointers gave */
 #define BILL_LOST_HARDWARE "lost_hardware" /* no room in the buffer that the CPU fills itself */

@@ -56,6 +56,19 @@ check() {
 }
 culprit record -q -F 500 -g -o walked.prof -- ./chain
 check "as is usual" walked.prof
+# What runs beside is not asked for: its stacks are not copied for want of rules, again and again.
+if [ "$(id -u)" = 0 ]; then
+	cp chain stranger
+	./stranger &
+	./stranger &
+	culprit record -q -F 500 -g -o beside.prof -- ./chain
+	wait
+	check "beside others" beside.prof
+	if [ "$(bill beside.prof filtered)" -gt 50 ]; then
+		samples=$(($(bill beside.prof stored) + $(bill beside.prof filtered)))
+		expect_between "bytes of a sample" $(($(bill beside.prof ring_bytes) / samples)) 1 3000
+	fi
+fi
 culprit record -q -F 500 --call-graph eh,8192 -o copied.prof -- ./chain
 check "from copies" copied.prof
 if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] && command -v setpriv >/dev/null; then

@@ -59,6 +59,8 @@ static struct btf *make_types(int without)
 	field(types, "comm", word, 116);
 	field(types, "start_boottime", word, 132);
 	field(types, "self_exec_id", word, 140);
+	field(types, "real_parent", word, 148);
+	field(types, "tgid", word, 156);
 	structure(types, "maple_tree", "ma_flags", 4, "ma_root", 8);
 	int inner = begin(types, NULL);
 	if (!(without & WITHOUT_TREE))
@@ -106,6 +108,7 @@ static void fields_are_found_wherever_they_lie(void **state)
 		.task_mm = 100,		.task_leader = 108,
 		.task_comm = 116,	.task_cgroups = KERNEL_FIELD_NONE,
 		.task_start = 132,	.task_exec = 140,
+		.task_parent = 148,	.task_tgid = 156,
 		.mm_tree = 96,		.tree_root = 8,
 		.mapping_start = 16,	.mapping_end = 24,
 		.mapping_page = 48,	.mapping_file = 56,

@@ -68,7 +68,7 @@ static void scene_open(struct scene *scene)
 	assert_int_equal(sched_setaffinity(0, sizeof(here), &here), 0);
 	if (user_stack_new(&scene->stack, &err) < 0)
 		SKIP("%s", err.text);
-	user_stack_begin(scene->stack, RING_BYTES);
+	user_stack_begin(scene->stack, RING_BYTES, 0);
 	frame_pool_init(&scene->pool, &(struct frame_pool_options){
 					      .slabs = 8, .make = make_slab, .context = scene });
 	struct perf_event_attr attr = { .size = sizeof(attr),

@@ -144,6 +144,15 @@ int frame_tables_tell(struct frame_tables *tables, uint32_t number,
 	return tell(tables, file, key);
 }
 
+int frame_tables_prepare(struct frame_tables *tables, uint32_t number,
+			 const struct user_stack_key *key)
+{
+	if (!tables->walker ||
+	    (number < tables->capacity && tables->list[number].state != FRAME_TABLES_NEW))
+		return 0;
+	return frame_tables_tell(tables, number, key);
+}
+
 int frame_tables_tell_none(struct frame_tables *tables, uint32_t number,
 			   const struct user_stack_key *key)
 {

@@ -52,6 +52,10 @@ int frame_tables_look_up(struct frame_tables *tables, uint32_t number, uint64_t 
 /* Tells the walker the rules of a file, which it knows by that key. 0 or -ENOMEM. */
 int frame_tables_tell(struct frame_tables *tables, uint32_t number,
 		      const struct user_stack_key *key);
+/* The same of a file that was mapped now, if nothing is known of it yet: before a stack leads
+ * there. Nothing without a walker. */
+int frame_tables_prepare(struct frame_tables *tables, uint32_t number,
+			 const struct user_stack_key *key);
 /* The same of a file that has no rules, as one that holds code which a process made. */
 int frame_tables_tell_none(struct frame_tables *tables, uint32_t number,
 			   const struct user_stack_key *key);

@@ -9,8 +9,9 @@
 #include "collect/session.h"
 #include "collect/stacks.h"
 
-#define MAPPINGS_CHEAP 2048u	  /* of a process; with more, adding another takes a while */
-#define REAPED	       UINT32_MAX /* pid in samples of a task that was reaped while it ran */
+#define KERNEL_MINOR_BITS 20	     /* of a device's number within the kernel (MKDEV()) */
+#define MAPPINGS_CHEAP	  2048u	     /* of a process; with more, adding another takes a while */
+#define REAPED		  UINT32_MAX /* pid in samples of a task that was reaped while it ran */
 
 static int emit_weight(void *context, uint32_t target, const struct cell *cell)
 {
@@ -25,8 +26,7 @@ int session_settle(struct session *session, bool flush)
 			continue;
 		for (size_t slot = 0; slot < session->counters.cpu_count; slot++) {
 			struct lane *lane = counters_lane(&session->counters, i, slot);
-			uint64_t lost =
-				lane_lost(&lane->sums) - lane->lost_settled;
+			uint64_t lost = lane_lost(&lane->sums) - lane->lost_settled;
 			lane->lost_settled += lost;
 			int ret = weight_advance(&lane->weight, lane->advanced, lost, emit_weight,
 						 &session->tally, &lane->sums.lost_estimate);
@@ -234,9 +234,9 @@ static int handle_sample(struct session *session, const struct perf_record *reco
 	enum code_mode mode = code_mode_of_misc(record->misc);
 	if (mode == CODE_USER)
 		bursts_note_sample(&session->bursts, identity->pid, identity->tid);
-	struct span added = sampler->walked ? added_to(record, ring->attached,
-						       &session->counters.output_layout)
-					    : (struct span){ 0 };
+	struct span added =
+		sampler->walked ? added_to(record, ring->attached, &session->counters.output_layout)
+				: (struct span){ 0 };
 	ret = added.size ? stacks_tell_rules(session, process, added) : 0;
 	if (ret == 0 && process)
 		ret = session_context(session, process, identity->tid, counter->slot,
@@ -274,6 +274,18 @@ static int handle_sample(struct session *session, const struct perf_record *reco
 		ret = add_edges(session, record, ring, counter, process, place.context);
 	lane->sums.stored++;
 	return ret;
+}
+
+/* Stacks will lead into what was mapped. 0 or -ENOMEM. */
+static int prepare_walking(struct session *session, uint32_t file,
+			   const struct perf_mapping *mapping)
+{
+	const struct user_stack_key key = {
+		.inode = mapping->inode,
+		.device = mapping->major << KERNEL_MINOR_BITS | mapping->minor,
+		.generation = (uint32_t)mapping->generation,
+	};
+	return frame_tables_prepare(&session->frames, file, &key);
 }
 
 static int handle_mapping(struct session *session, const struct perf_record *record)
@@ -328,7 +340,11 @@ static int handle_mapping(struct session *session, const struct perf_record *rec
 	session_count_mappings(session, process);
 	if (process && file->state == FILE_IDENTIFIED && !file->identity->wide)
 		process->narrow = true;
-	return ret == -E2BIG ? 0 : ret;
+	if (ret == -E2BIG)
+		ret = 0;
+	return ret == 0 && file->state == FILE_IDENTIFIED
+		       ? prepare_walking(session, made.file, mapping)
+		       : ret;
 }
 
 static int handle_lost(struct session *session, const struct perf_record *record,

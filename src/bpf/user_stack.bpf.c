@@ -6,29 +6,31 @@
 #include "kernel_layout_fields.h"
 #include "user_stack_record.h"
 
-#define FRAME_INLINE static __always_inline
+char terms[] SEC("license") = "Dual MIT/GPL"; /* the helpers are for such programs alone */
+
+const volatile struct user_stack_settings settings;
+volatile struct user_stack_state shared;
+
+/* What the code that is shared with the user needs (src/unwind). */
+#define FRAME_INLINE	   static __always_inline
+#define FRAME_FORGET(rows) (((rows) ^ shared.nothing) & 0x1ffff)
 #define WALK_READ(context, address, words, count)                                                  \
 	bpf_probe_read_user(words, (count) * sizeof(*(words)), (const void *)(address))
-volatile struct user_stack_state shared;
-#define FRAME_FORGET(rows) (((rows) ^ shared.nothing) & 0x1ffff)
 #include "unwind/frame_rule.h"
 #include "unwind/frame_table_layout.h"
 #include "unwind/walk_end.h"
 #include "unwind/walk_step.h"
 
-char terms[] SEC("license") = "Dual MIT/GPL"; /* the helpers are for such programs alone */
-
-const volatile struct user_stack_settings settings;
-
 #define FIELD(name) (settings.layout.name)
 #include "kernel_mappings.h"
 
+/* Registers by their words: by name some have 16 bits, which the verifier refuses. */
 #if defined(__TARGET_ARCH_x86)
-#define MACHINE	      WALK_X86_64
-#define REGISTER_WORDS 21
-#define CS	      17 /* word of the registers: 16 bits by name, which the verifier refuses */
-#define IS_USER(word) ((word(CS) & 3) != 0)
-#define NARROW_CODE   0x23 /* __USER32_CS */
+#define MACHINE		WALK_X86_64
+#define REGISTER_WORDS	21
+#define CS		17
+#define IS_USER(word)	((word(CS) & 3) != 0)
+#define NARROW_CODE	0x23 /* __USER32_CS */
 #define IS_NARROW(word) (word(CS) == NARROW_CODE)
 #define TAKE(word)                                                                                 \
 	do {                                                                                       \
@@ -40,10 +42,11 @@ const volatile struct user_stack_settings settings;
 		state->first = word(14);                                                           \
 	} while (0)
 #else
-#define MACHINE	      WALK_AARCH64
-#define REGISTER_WORDS 34
-#define IS_USER(word) ((word(33) & 15) == 0)
-#define IS_NARROW(word) ((word(33) & 16) != 0) /* PSR_MODE32_BIT */
+#define MACHINE		WALK_AARCH64
+#define REGISTER_WORDS	34
+#define PSTATE		33
+#define IS_USER(word)	((word(PSTATE) & 15) == 0)
+#define IS_NARROW(word) ((word(PSTATE) & 16) != 0) /* PSR_MODE32_BIT */
 #define TAKE(word)                                                                                 \
 	do {                                                                                       \
 		state->ip = word(32);                                                              \
@@ -114,15 +117,15 @@ struct {
 	__type(value, struct memo);
 } memos SEC(".maps");
 
-#define MAPPING_CODE 4 /* VM_EXEC */
-#define MAPPINGS 4u /* that a CPU remembers */
+#define MAPPING_CODE 4	/* VM_EXEC */
+#define MAPPINGS     4u /* that a CPU remembers */
 
 struct mapping {
 	__u64 start, end;
 	__u64 delta; /* of an address in the file */
 	struct user_stack_table table;
 	__u32 may_guess; /* it has no rules, or they are known */
-	__u32 known;	 /* it is a file whose rules may come */
+	__u32 known;	 /* it is no file whose rules may still come */
 };
 
 /* What a CPU works with. */
@@ -362,7 +365,7 @@ static __always_inline void put_frames(void *sample, struct work *work)
 	bpf_perf_event_output(sample, &outputs, BPF_F_CURRENT_CPU, &work->head, size);
 }
 
-#define ANCESTORS_MOST 32
+#define ANCESTORS_MOST 32 /* that are looked at, from a process upwards */
 
 /* Whether the sampled process is one of those that are asked about. */
 static __always_inline int is_wanted(__u64 task)

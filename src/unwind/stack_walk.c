@@ -122,8 +122,9 @@ enum walk_end stack_walk_run(const struct stack_walk *walk, struct walk_frame *f
 	*count = 0;
 	if (!set_registers(walk, &state))
 		return WALK_NO_REGISTERS;
-	if (walk->narrow && walk->machine == EM_X86_64)
-		return run_narrow(walk, frames, room, count);
+	if (walk->narrow)
+		return walk->machine == EM_X86_64 ? run_narrow(walk, frames, room, count)
+						  : WALK_NO_REGISTERS;
 	struct copy copy = { walk->stack, state.sp };
 	bool guessed = false;
 	while (end == WALK_GOES_ON) {

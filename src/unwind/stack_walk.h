@@ -43,7 +43,7 @@ struct walk_frame {
 
 struct stack_walk {
 	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
-	bool narrow;	  /* of a 32-bit program of x86-64: by frame pointers alone */
+	bool narrow; /* of a 32-bit program: of x86-64 by frame pointers alone, else not at all */
 	/* Values of registers by perf's numbers (arch/.../include/uapi/asm/perf_regs.h), and which
 	 * of them there are. */
 	const uint64_t *registers;

@@ -210,6 +210,7 @@ static void read_state(struct stepped *stepped)
 	stepped->stack_size = got < 0 ? 0 : (size_t)got;
 }
 
+#if defined(__x86_64__)
 static uint64_t top_word(const struct stepped *stepped)
 {
 	uint64_t word = 0;
@@ -217,6 +218,7 @@ static uint64_t top_word(const struct stepped *stepped)
 		memcpy(&word, stepped->stack, sizeof(word));
 	return word;
 }
+#endif
 
 static void push(struct stepped *stepped, uint64_t at, uint64_t address)
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares two profiles of the same seconds, exported as folded stacks.
 
-usage: compare-folded.py [--spoil] [--same-period] [--masked=COMMAND] ONE OTHER
+usage: compare-folded.py [--spoil] [--same-period] ONE OTHER
 
 ONE.ns, ONE.samples and OTHER's likewise: `culprit export --all` and the same with --samples.
 
@@ -12,9 +12,7 @@ stacks; rows of at least 100 samples on either side. The mean of the squared dev
 may be 1.5 at most and each deviation 4 standard errors, or what one of a thousand equal pairs
 passes where that is more (few rows there, many rows here). --spoil moves the largest stack of ONE to its caller, which
 must be found. --same-period says that both had one fixed period: what a sample stands for, in rows of at least
-300 samples, may differ by 5 %. In those of --masked it may be 10 %: it runs with interrupts off for long, which
-delays its samples, so that each stands for more; an import knows that of each sample, a live recording of the
-samples of its window together. Exits 1 when they disagree.
+300 samples, may differ by 5 %. Exits 1 when they disagree.
 """
 import collections
 import math
@@ -25,7 +23,6 @@ CHI2_MOST = 1.5
 WORST = 4
 SAME_PERIOD_SAMPLES = 300
 SAME_PERIOD_MOST = 0.05
-MASKED_MOST = 0.1
 
 
 def read(path):
@@ -110,14 +107,14 @@ def compare(kind, ours, theirs):
     return chi2 <= chi2_allowed(len(found)) and found[0][0] <= limit
 
 
-def weights_differ(kind, ours, theirs, masked):
+def weights_differ(kind, ours, theirs):
     found = []
     for key in set(ours) & set(theirs):
         (a, n), (b, m) = ours[key], theirs[key]
         if min(n, m) >= SAME_PERIOD_SAMPLES:
             found.append((abs(a / n / (b / m) - 1), a, n, b, m, key))
     found.sort(reverse=True)
-    worst = [row for row in found if row[0] > (MASKED_MOST if row[-1][0] == masked else SAME_PERIOD_MOST)]
+    worst = [row for row in found if row[0] > SAME_PERIOD_MOST]
     print(f"{kind}: {len(found)} with >= {SAME_PERIOD_SAMPLES} samples, {len(worst)} differ by more than {SAME_PERIOD_MOST:.0%} a sample")
     for share, a, n, b, m, key in found[:3]:
         print(f"  {share:7.1%}  {a} ({n})  {b} ({m})  {';'.join(key)[-150:]}")
@@ -134,8 +131,7 @@ def main():
         print(f"{name}: {sum(samples.values())} samples, {sum(ns.values()) / 1e9:.3f} s, {len(ns)} stacks")
     verdicts = [compare(kind, ours[kind], theirs[kind]) for kind in ours]
     if "--same-period" in sys.argv:
-        masked = next((name[len("--masked="):] for name in sys.argv if name.startswith("--masked=")), None)
-        verdicts += [not weights_differ(kind, ours[kind], theirs[kind], masked) for kind in ours]
+        verdicts += [not weights_differ(kind, ours[kind], theirs[kind]) for kind in ours]
     sys.exit(0 if all(verdicts) else 1)
 
 

@@ -13,6 +13,13 @@
 #define MAPPINGS_CHEAP	  2048u	     /* of a process; with more, adding another takes a while */
 #define REAPED		  UINT32_MAX /* pid in samples of a task that was reaped while it ran */
 
+/* Whether a sample stands for what itself read, as an import has it too. Then what is pending of
+ * its event only says how long a period lasts. */
+static bool weighed_by_reading(const struct sampler *sampler)
+{
+	return !sampler->clock && sampler->group_size > 1;
+}
+
 static int emit_weight(void *context, uint32_t target, const struct cell *cell)
 {
 	return target == SESSION_FILTERED_TARGET ? 0 : tally_add(context, target, cell);
@@ -27,13 +34,16 @@ int session_settle(struct session *session, bool flush)
 		for (size_t slot = 0; slot < session->counters.cpu_count; slot++) {
 			struct lane *lane = counters_lane(&session->counters, i, slot);
 			uint64_t lost = lane_lost(&lane->sums) - lane->lost_settled;
+			uint64_t lost_events = 0;
 			lane->lost_settled += lost;
 			int ret = weight_advance(&lane->weight, lane->advanced, lost, emit_weight,
-						 &session->tally, &lane->sums.lost_estimate);
+						 &session->tally, &lost_events);
 			lane->advanced = 0;
 			if (ret == 0 && flush)
 				ret = weight_flush(&lane->weight, emit_weight, &session->tally,
-						   &lane->sums.lost_estimate);
+						   &lost_events);
+			if (!weighed_by_reading(sampler))
+				lane->sums.lost_estimate += lost_events;
 			if (ret < 0)
 				return ret;
 		}
@@ -90,8 +100,20 @@ static void note_lost_in_read(const struct session *session, const struct perf_r
 	}
 }
 
-/* Adds what each other event of the group has counted since the sampled one's last sample to the
- * place of this one (NULL: to none). */
+/* Adds a sample's reading of one member to its place. */
+static int add_reading(struct session *session, const struct sampler *member,
+		       const struct tally_place *place, uint64_t runs, uint64_t events)
+{
+	struct tally_place own = *place;
+	own.event = member->id;
+	uint32_t number;
+	struct cell cell = { runs, events, (unsigned __int128)events * events };
+	int ret = tally_place(&session->tally, &own, &number);
+	return ret < 0 ? ret : tally_add(&session->tally, number, &cell);
+}
+
+/* Adds what each event of the group has counted since the sampled one's last sample to the place of
+ * this one (NULL: to none); of the sampled one unless it is a clock. */
 static int add_group(struct session *session, const struct perf_record *record,
 		     const struct counter *sampled, const struct tally_place *place)
 {
@@ -102,7 +124,11 @@ static int add_group(struct session *session, const struct perf_record *record,
 	for (uint64_t i = 0; i < read->count; i++) {
 		const struct counter *member =
 			counters_by_id(&session->counters, perf_read_id(read, i));
-		if (!member || member->sampler == sampled->sampler)
+		if (!member)
+			continue;
+		const struct sampler *sampler = &session->counters.samplers[member->sampler];
+		bool itself = member->sampler == sampled->sampler;
+		if (itself && sampler->clock)
 			continue;
 		struct read_value value = {
 			.id = perf_read_id(read, i),
@@ -114,35 +140,33 @@ static int add_group(struct session *session, const struct perf_record *record,
 			.epoch = sampled_lane->lost_epoch,
 			.first_epoch = session->inherit ? sampled_lane->lost_epoch : 0,
 		};
-		double events;
-		int result = read_window_add(&session->reads, &value, &events);
+		double counted;
+		int result = read_window_add(&session->reads, &value, &counted);
 		if (result < 0)
 			return result;
-		struct lane *lane =
-			counters_lane(&session->counters, member->sampler, member->slot);
-		double scale = session->counters.samplers[member->sampler].multiplexed;
-		uint64_t whole = (uint64_t)llround(events * scale);
-		if (result == READ_LOST)
-			lane->sums.lost_estimate += whole;
-		if (result != READ_SPAN || !place)
+		uint64_t whole = (uint64_t)llround(counted * sampler->multiplexed);
+		/* Across lost samples it belongs in part to these: then this sample has nothing of
+		 * a member, and of the sampled one no more than a period. */
+		uint64_t most = result == READ_SPAN ? whole : itself ? sampler->mean_period : 0;
+		uint64_t events = whole < most ? whole : most;
+		counters_lane(&session->counters, member->sampler, member->slot)
+			->sums.lost_estimate += whole - events;
+		if (!place || (result != READ_SPAN && !itself))
 			continue;
-		struct tally_place own = *place;
-		own.event = session->counters.samplers[member->sampler].id;
-		uint32_t number;
-		struct cell cell = { 0, whole, (unsigned __int128)whole * whole };
-		int ret = tally_place(&session->tally, &own, &number);
-		if (ret == 0)
-			ret = tally_add(&session->tally, number, &cell);
+		int ret = add_reading(session, sampler, place, itself, events);
 		if (ret < 0)
 			return ret;
 	}
 	return 0;
 }
 
-/* Gives a sample its weight: a clock's is known at once, others settle later. */
+/* Gives a sample its weight: a clock's is known at once, others settle later, or are with what the
+ * group has counted. */
 static int weigh(struct session *session, const struct sampler *sampler, struct lane *lane,
 		 uint64_t time_ns, uint32_t target)
 {
+	if (weighed_by_reading(sampler))
+		target = SESSION_FILTERED_TARGET;
 	if (!sampler->clock)
 		return weight_sample(&lane->weight, target);
 	uint64_t weight = period_log_weight(&lane->periods, time_ns);

@@ -12,7 +12,7 @@ stacks; rows of at least 100 samples on either side. The mean of the squared dev
 may be 1.5 at most and each deviation 4 standard errors, or what one of a thousand equal pairs
 passes where that is more (few rows there, many rows here). --spoil moves the largest stack of ONE to its caller, which
 must be found. --same-period says that both had one fixed period: what a sample stands for, in rows of at least
-300 samples, may differ by 5 %. Exits 1 when they disagree.
+300 samples, may differ by 1 %. Exits 1 when they disagree.
 """
 import collections
 import math
@@ -22,7 +22,7 @@ LEAST_SAMPLES = 100
 CHI2_MOST = 1.5
 WORST = 4
 SAME_PERIOD_SAMPLES = 300
-SAME_PERIOD_MOST = 0.05
+SAME_PERIOD_MOST = 0.01
 
 
 def read(path):

@@ -128,6 +128,43 @@ static void intervals_of_cpi_hold_the_truth_for_groups(void **state)
 	}
 }
 
+/* The period is drawn anew with each window, so that a reading of many cycles has many
+ * instructions. Delayed samples, which stand for twice that, read as few as others. */
+static void intervals_of_cpi_hold_the_truth_for_groups_of_random_periods(void **state)
+{
+	(void)state;
+	static const double means[] = { 20, 60, 500 };
+	for (unsigned delayed = 0; delayed < 2; delayed++) {
+		struct random_state random = random_seed(40 + delayed);
+		for (size_t m = 0; m < 3; m++) {
+			struct tally tally = { 0 };
+			for (int run = 0; run < RUNS; run++) {
+				struct cell cycles = { 0 }, instructions = { 0 };
+				uint64_t sixteenths = 0;
+				uint64_t n = poisson(&random, means[m]);
+				for (uint64_t i = 0; i < n; i++) {
+					if (i % 30 == 0)
+						sixteenths = 8 + random_below(&random, 17);
+					bool late = delayed && random_below(&random, 10) == 0;
+					add_sample(&cycles, 62500 * sixteenths * (late ? 2 : 1));
+					add_sample(&instructions,
+						   sixteenths *
+							   (12500 + random_below(&random, 37501)));
+				}
+				instructions.samples = 0;
+				count(&tally, interval_ratio(&cycles, &instructions, RATIO_GROUPED),
+				      delayed ? 2.2 : 2);
+			}
+			double share = (double)tally.held / tally.runs;
+			if (share < 0.93)
+				fail_msg("grouped CPI, %g samples%s: held in %.2f %%", means[m],
+					 delayed ? ", some delayed" : "", 100 * share);
+			printf("%g samples%s: held in %.2f %%\n", means[m],
+			       delayed ? ", some delayed" : "", 100 * share);
+		}
+	}
+}
+
 static void a_group_is_known_better_than_independent_events(void **state)
 {
 	(void)state;
@@ -238,6 +275,7 @@ int main(void)
 		cmocka_unit_test(intervals_of_shares_hold_the_truth),
 		cmocka_unit_test(intervals_of_cpi_hold_the_truth_for_independent_events),
 		cmocka_unit_test(intervals_of_cpi_hold_the_truth_for_groups),
+		cmocka_unit_test(intervals_of_cpi_hold_the_truth_for_groups_of_random_periods),
 		cmocka_unit_test(a_group_is_known_better_than_independent_events),
 		cmocka_unit_test(what_has_no_samples_has_no_value),
 		cmocka_unit_test(counts_without_a_variance_have_a_value_only),

@@ -286,6 +286,7 @@ struct cell recording_cells(const struct recording *recording, const char *event
 			continue;
 		sum.samples += cell.samples;
 		sum.estimate += cell.estimate;
+		sum.squares += cell.squares;
 	}
 	return sum;
 }

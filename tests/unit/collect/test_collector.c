@@ -179,17 +179,19 @@ static void samples_of_a_leader_bring_what_its_group_has_counted(void **state)
 	(void)state;
 	struct recording r;
 	recording_begin(&r, COLLECT_SYSTEM, "{cycles,instructions}");
+	r.options.frequency_hz = 0;
+	r.options.period = 1500;
 	recording_start(&r);
 	exec(&r, SHELL, "shell");
 	exec(&r, WORKER, "worker");
 	set(&r, "cycles", 1000, 1000);
 	set(&r, "instructions", 2000, 1000);
 	sample(&r, "cycles", SHELL, 0x1000, 1);
-	set(&r, "cycles", 2000, 2000);
+	set(&r, "cycles", 2600, 2000);
 	set(&r, "instructions", 5000, 2000);
 	sample(&r, "cycles", WORKER, 0x1000, 1);
 	/* The kernel says with the next one that there were others. */
-	set(&r, "cycles", 4000, 4000);
+	set(&r, "cycles", 6000, 4000);
 	set(&r, "instructions", 9000, 4000);
 	recording_event(&r, "cycles")->lost = 1;
 	sample(&r, "cycles", SHELL, 0x1000, 1);
@@ -199,12 +201,17 @@ static void samples_of_a_leader_bring_what_its_group_has_counted(void **state)
 	assert_int_equal(recording_cells(&r, "instructions", "worker", NULL).estimate, 3000);
 	assert_int_equal(recording_cells(&r, "instructions", "shell", NULL).estimate, 2000);
 	assert_int_equal(recording_billed(&r, "instructions", BILL_LOST_ESTIMATE), 4000);
-	/* 4000 cycles, four samples, of which one was lost. */
-	assert_int_equal(recording_cells(&r, "cycles", "shell", NULL).estimate, 2000);
-	assert_int_equal(recording_cells(&r, "cycles", "worker", NULL).estimate, 1000);
+	/* So it is with cycles, but for the period that ended with the sample. */
+	struct cell shell = recording_cells(&r, "cycles", "shell", NULL);
+	assert_int_equal(shell.samples, 2);
+	assert_int_equal(shell.estimate, 1000 + 1500);
+	assert_true(shell.squares == 1000 * 1000 + 1500 * 1500);
+	struct cell worker = recording_cells(&r, "cycles", "worker", NULL);
+	assert_int_equal(worker.samples, 1);
+	assert_int_equal(worker.estimate, 1600);
 	assert_int_equal(recording_billed(&r, "cycles", BILL_LOST_RING), 1);
-	assert_int_equal(recording_billed(&r, "cycles", BILL_LOST_ESTIMATE), 1000);
-	assert_int_equal(recording_billed(&r, "cycles", BILL_COUNT), 4000);
+	assert_int_equal(recording_billed(&r, "cycles", BILL_LOST_ESTIMATE), 1900);
+	assert_int_equal(recording_billed(&r, "cycles", BILL_COUNT), 6000);
 	recording_end(&r);
 }
 
@@ -253,7 +260,8 @@ static void samples_of_a_member_bring_what_its_leader_has_counted(void **state)
 	assert_int_equal(recording_billed(&r, "cycles", BILL_LOST_ESTIMATE), 2000);
 	assert_int_equal(recording_billed(&r, "branches", BILL_LOST_ESTIMATE), 10);
 	assert_int_equal(recording_cells(&r, "instructions:S", "shell", NULL).samples, 2);
-	assert_int_equal(recording_cells(&r, "instructions:S", "shell", NULL).estimate, 4000);
+	/* Across the loss no more was counted than a period. */
+	assert_int_equal(recording_cells(&r, "instructions:S", "shell", NULL).estimate, 6000);
 	assert_int_equal(recording_cells(&r, "instructions:S", "worker", NULL).estimate, 2000);
 	assert_int_equal(recording_billed(&r, "instructions:S", BILL_COUNT), 8000);
 	assert_int_equal(recording_billed(&r, "cycles", BILL_COUNT), 4000);

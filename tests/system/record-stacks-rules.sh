@@ -29,8 +29,9 @@ __attribute__((noinline)) void outer(int *list, int count) { inner(6, list, coun
 int main(void)
 {
 	int *list = malloc(4000 * sizeof(*list));
-	while (clock() < CLOCKS_PER_SEC)
-		outer(list, 4000);
+	while (clock() < CLOCKS_PER_SEC) /* rarely: where it costs a trap it is a part of main's time */
+		for (int i = 0; i < 50; i++)
+			outer(list, 4000);
 }
 END
 cc -O2 -fomit-frame-pointer -o chain chain.c
@@ -47,10 +48,10 @@ total() {
 # check WHAT PROFILE: each caller of the chain is above nearly everything
 check() {
 	expect_between "percent of broken stacks, $1" "$(broken "$2")" 0 1
-	# but for what starts and ends the program, and for clock()
+	# but for what starts and ends the program
 	expect_between "percent below main, $1" "$(total "$2" main)" 97 100
 	for caller in outer inner; do
-		expect_between "percent below $caller, $1" "$(total "$2" $caller)" 85 100
+		expect_between "percent below $caller, $1" "$(total "$2" $caller)" 97 100
 	done
 	expect_between "percent below sort_all, $1" "$(total "$2" sort_all)" 50 100
 	culprit report --tree --min 1 --limit 0 --no-inline "$2" >tree

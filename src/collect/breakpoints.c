@@ -61,7 +61,7 @@ static int open_at(uint64_t address, pid_t pid)
 	return fd;
 }
 
-static __attribute__((noinline, noclone)) void be_executed(void)
+static __attribute__((noinline)) void be_executed(void)
 {
 	__asm__ volatile("" ::: "memory");
 }

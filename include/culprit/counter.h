@@ -131,8 +131,9 @@ struct culprit_value {
 };
 
 /* A measurement begins. 0 or a negative errno value: -EPERM in another thread than that of
-   CULPRIT_THIS_THREAD, -ECHILD in a child of its process, or what reading failed with. The counters
-   of a subject that has ended stay as they are: its end is no error. */
+   CULPRIT_THIS_THREAD, -ECHILD in a child of its process, -EAGAIN when for a second some thread or
+   child of the subject was starting or ending, while which Linux reads no group, or what reading
+   failed with. The counters of a subject that has ended stay as they are: its end is no error. */
 CULPRIT_API_BOUND int culprit_counters_start(struct culprit_counters *counters);
 /* It ends, or, called again, ends later; start() begins the next one. 0; -EINVAL before the first
    start; or a negative errno value of reading. */

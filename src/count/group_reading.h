@@ -65,6 +65,16 @@ static inline ssize_t count_group_bytes(const struct count_kernel *kernel, int f
 	return bytes;
 }
 
+/*
+ * What count_group_bytes() says once nobody who has inherited the group is starting or ending:
+ * Linux adds events to a new thread or process one by one, and takes them away so, and has read(2)
+ * of the group fail with ECHILD meanwhile (kernel/events/core.c, __perf_read_group_add(), Linux 6.6
+ * and the stable ones of its time). That takes microseconds, unless the CPU is given to others.
+ * -EAGAIN when it is never so for a second. Called where it has failed so.
+ */
+ssize_t count_group_bytes_at_rest(const struct count_kernel *kernel, int fd, void *buffer,
+				  size_t size);
+
 /* The descriptor of the group's first event that is open on the target; -1: none. */
 static inline int count_group_leader(const struct count_set *set, size_t target,
 				     const struct count_group *group)
@@ -86,6 +96,8 @@ static inline int count_group_read(const struct count_set *set, size_t target,
 	if (fd < 0)
 		return -ENODATA;
 	ssize_t bytes = count_group_bytes(set->kernel, fd, reading, sizeof(*reading));
+	if (bytes == -ECHILD)
+		bytes = count_group_bytes_at_rest(set->kernel, fd, reading, sizeof(*reading));
 	if (bytes < 0)
 		return (int)bytes;
 	/* perf_event_open(2): end of file when a pinned event is in the error state */

@@ -80,8 +80,11 @@ static bool is_on_pmu(const struct replayed_event *event)
 static ssize_t replay_read(int fd, void *buffer, size_t size)
 {
 	replayed.reads++;
-	if (replayed.read_fails)
-		return replayed.read_fails;
+	int fails = replayed.read_fails;
+	if (fails && replayed.read_failures && --replayed.read_failures == 0)
+		replayed.read_fails = 0;
+	if (fails)
+		return fails;
 	struct replayed_event *event = &replayed.events[fd - FIRST_FD];
 	if (event->in_error)
 		return 0;

@@ -40,6 +40,7 @@ struct replayed_kernel {
 	size_t pmu_counters;
 	bool refuses_large_groups; /* than pmu_counters, when opening their events: -EINVAL */
 	int read_fails;		   /* negative errno value; 0: reads succeed */
+	size_t read_failures;	   /* so many times; 0: each time */
 	bool maps_nothing;	   /* map() returns NULL */
 	bool has_rdpmc;		   /* pages say cap_user_rdpmc */
 	unsigned width;		   /* of counters, in bits; 0 is 48 */

@@ -29,6 +29,19 @@ assert len(lines) >= 5
 assert all(line["schema"] == 1 for line in lines)
 assert abs(sum(line["elapsed_ns"] for line in lines) - lines[-1]["time_ns"]) < 1000 * len(lines), lines' ||
 	fail "intervals do not add up"
+# Threads that start and end while a group is read, which Linux refuses then
+cat >threads.py <<'END'
+import threading, time
+end = time.time() + 1
+while time.time() < end:
+    threads = [threading.Thread(target=int) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+END
+culprit stat -q -u -e '{task-clock,page-faults}' -x , -I 2 -o lines python3 threads.py || fail "threads that come and go"
+expect_between "intervals while threads come and go" "$(grep -c task-clock lines)" 50 1000
 # a delay: the loader and the interpreter are over
 culprit stat -q -u -e page-faults -x , -D 10s -o delayed python3 steps.py
 expect_equal "page faults after the end" "$(cut -d , -f 1 delayed)" "<not counted>"

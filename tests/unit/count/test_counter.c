@@ -40,6 +40,33 @@ static void a_measurement_is_the_difference_of_two_readings(void **state)
 	close_scene(&scene);
 }
 
+static int read_while_threads_start_and_end(size_t reads)
+{
+	struct scene scene;
+	replayed_begin();
+	assert_int_equal(open_scene(&scene, counting_intel, "{cycles,instructions}", NULL), 0);
+	hardware(PERF_COUNT_HW_CPU_CYCLES)->count = 1000;
+	assert_int_equal(culprit_counters_start(scene.counters), 0);
+	hardware(PERF_COUNT_HW_CPU_CYCLES)->count = 1700;
+	replayed.read_fails = -ECHILD;
+	replayed.read_failures = reads;
+	int status = culprit_counters_stop(scene.counters);
+	replayed.read_fails = 0;
+	assert_int_equal(culprit_counters_values(scene.counters, scene.values, 2), 0);
+	assert_true(status || scene.values[0].value == 700);
+	close_scene(&scene);
+	return status;
+}
+
+/* Linux fails then: the counts are there a moment later. */
+static void threads_that_start_and_end_are_waited_for(void **state)
+{
+	(void)state;
+	assert_int_equal(read_while_threads_start_and_end(3), 0);
+	assert_int_equal(read_while_threads_start_and_end(100), 0);
+	assert_int_equal(read_while_threads_start_and_end(SIZE_MAX), -EAGAIN);
+}
+
 /* The cost was measured while the kernel was asked for both events. */
 static void counters_that_are_read_another_way_than_the_cost_was_have_no_interval(void **state)
 {
@@ -373,6 +400,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_measurement_is_the_difference_of_two_readings),
+		cmocka_unit_test(threads_that_start_and_end_are_waited_for),
 		cmocka_unit_test(
 			counters_that_are_read_another_way_than_the_cost_was_have_no_interval),
 		cmocka_unit_test(time_on_cores_of_another_type_is_no_multiplexing),

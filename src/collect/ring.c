@@ -11,6 +11,9 @@
 #include "machine/perf_record.h"
 #include "machine/perf_ring.h"
 
+/* Of a copy, for the next one: what the kernel wakes us for is less. */
+#define KEPT_BYTES ((size_t)2 << 20)
+
 int ring_map(struct ring *ring, int fd, size_t pages)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -130,16 +133,9 @@ static int index_records(struct ring *ring, size_t from, const struct perf_layou
 	return 0;
 }
 
-/* Moves the records that wait to the front, so that the copy does not grow for ever. */
-static void compact(struct ring *ring)
+/* Moves the records that wait to the front. */
+static void move_to_front(struct ring *ring)
 {
-	if (ring->first == ring->count) {
-		ring->first = ring->count = 0;
-		buffer_empty(&ring->copied);
-		return;
-	}
-	if (ring->first < ring->count / 2)
-		return;
 	size_t lowest = ring->copied.size;
 	for (size_t i = ring->first; i < ring->count; i++)
 		if (ring->entries[i].at - ring->entries[i].before_bytes < lowest)
@@ -152,6 +148,38 @@ static void compact(struct ring *ring)
 	ring->first = 0;
 	for (size_t i = 0; i < ring->count; i++)
 		ring->entries[i].at -= (uint32_t)lowest;
+}
+
+/* So that the copy does not grow for ever. */
+static void compact(struct ring *ring)
+{
+	if (ring->first == ring->count) {
+		ring->first = ring->count = 0;
+		buffer_empty(&ring->copied);
+	} else if (ring->first >= ring->count / 2) {
+		move_to_front(ring);
+	}
+}
+
+/* Gives back what a copy that came late, of much, has taken. */
+static void give_back(struct ring *ring)
+{
+	size_t waits = ring_waiting_bytes(ring);
+	if (ring->copied.capacity <= KEPT_BYTES || waits > ring->copied.capacity / 4)
+		return;
+	if (!ring_peek(ring)) {
+		buffer_release(&ring->copied);
+		free(ring->entries);
+		ring->entries = NULL;
+		ring->first = ring->count = ring->capacity = 0;
+		return;
+	}
+	move_to_front(ring);
+	uint8_t *less = realloc(ring->copied.data, ring->copied.size);
+	if (!less)
+		return;
+	ring->copied.data = less;
+	ring->copied.capacity = ring->copied.size;
 }
 
 int ring_append(struct ring *ring, const void *bytes, size_t size_bytes,
@@ -238,6 +266,10 @@ int ring_merge(struct ring *rings, size_t count, uint64_t limit, ring_handle han
 		if (!ring_peek(ring) || ring_peek(ring)->time > limit)
 			heap[0] = heap[--live];
 		sift_down(heap, live, 0);
+	}
+	for (size_t i = 0; i < count; i++) {
+		rings[i].attached = (struct span){ 0 };
+		give_back(&rings[i]);
 	}
 	return 0;
 }

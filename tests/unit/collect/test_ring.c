@@ -121,6 +121,50 @@ static void what_is_later_than_the_limit_waits(void **state)
 	ring_release(&ring);
 }
 
+static int count_it(void *context, struct ring *ring, const void *bytes, size_t size)
+{
+	size_t *count = context;
+	(void)ring;
+	(void)bytes;
+	(void)size;
+	++*count;
+	return 0;
+}
+
+/* A copy that came late is of megabytes. */
+static void memory_of_a_large_copy_is_given_back(void **state)
+{
+	(void)state;
+	enum { SAMPLES = 100000, WAIT = 10 };
+	struct ring ring = { 0 };
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	static struct seen seen;
+	size_t count = 0;
+	for (int round = 0; round < 2; round++) {
+		for (uint64_t i = 0; i < SAMPLES; i++)
+			put_sample(&bytes, i ^ 1, i); /* two by two out of order */
+		take(&ring, &bytes);
+		assert_true(ring.copied.capacity >= (size_t)SAMPLES * 40);
+		assert_int_equal(ring_merge(&ring, 1, SAMPLES - WAIT - 1, count_it, &count), 0);
+		assert_int_equal(count, SAMPLES - WAIT);
+		assert_true(ring.copied.capacity <= WAIT * 40);
+		put_sample(&bytes, SAMPLES, 1);
+		take(&ring, &bytes);
+		seen.count = count = 0;
+		assert_int_equal(ring_merge(&ring, 1, UINT64_MAX, see, &seen), 0);
+		assert_int_equal(seen.count, WAIT + 1);
+		for (size_t i = 0; i < seen.count; i++)
+			assert_int_equal(seen.times[i], SAMPLES - WAIT + i);
+	}
+	/* all at once */
+	for (uint64_t i = 0; i < SAMPLES; i++)
+		put_sample(&bytes, i, i);
+	take(&ring, &bytes);
+	assert_int_equal(ring_merge(&ring, 1, UINT64_MAX, count_it, &count), 0);
+	assert_int_equal(ring.copied.capacity, 0);
+	ring_release(&ring);
+}
+
 static void at_one_time_processes_come_before_samples(void **state)
 {
 	(void)state;
@@ -213,6 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_of_all_rings_come_in_order_of_time),
 		cmocka_unit_test(what_is_later_than_the_limit_waits),
+		cmocka_unit_test(memory_of_a_large_copy_is_given_back),
 		cmocka_unit_test(at_one_time_processes_come_before_samples),
 		cmocka_unit_test(what_is_attached_comes_with_the_record_behind_it),
 		cmocka_unit_test(damaged_bytes_are_counted_and_end_the_copy),

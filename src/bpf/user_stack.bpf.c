@@ -76,7 +76,7 @@ struct {
 } slabs SEC(".maps");
 
 /* The number of each file that is known: of its table below, and one; 0: it has no rules;
- * USER_STACK_ASKED: its rules have been asked for. */
+ * USER_STACK_ASKED: its rules have been asked for; USER_STACK_POSTPONED: they cannot be had now. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, USER_STACK_TABLES);
@@ -136,6 +136,7 @@ struct work {
 	__u32 changes, pid, next, generation;
 	__u32 turn, copied; /* bytes of copies in that turn */
 	__u32 guesses; /* that the frame which is walked to now is the next of */
+	__u32 asks;    /* the walk has ended where rules may come */
 	struct user_stack_head head;
 	__u64 frames[USER_STACK_FRAMES_MOST + 1];
 	__u64 borders[KERNEL_BORDERS_MOST];
@@ -217,10 +218,11 @@ static __always_inline void know_file(struct work *work, struct mapping *mapping
 				      const struct user_stack_key *key)
 {
 	__u32 *number = bpf_map_lookup_elem(&files, key);
-	mapping->known = mapping->may_guess = number ? *number != USER_STACK_ASKED : !shared.room;
+	mapping->known = number ? *number != USER_STACK_ASKED : !shared.room;
+	mapping->may_guess = mapping->known && (!number || *number != USER_STACK_POSTPONED);
 	if (!mapping->known)
 		work->head.missing = *key;
-	if (!number || !mapping->known)
+	if (!number || !mapping->may_guess)
 		return;
 	__u32 at = *number - 1;
 	struct user_stack_table *table = *number ? bpf_map_lookup_elem(&tables, &at) : 0;
@@ -314,8 +316,10 @@ static __always_inline int step(struct work *work)
 			rule = walk_leaf_rule(MACHINE);
 	}
 	enum walk_end end = walk_step(state, MACHINE, rule, may_guess, 0);
-	if (end == WALK_NO_TABLE)
+	if (end == WALK_NO_TABLE) {
 		work->head.missing_address = address;
+		work->asks = !mapping->known;
+	}
 	if (end == WALK_LOST && MACHINE == WALK_X86_64 && !state->follow) {
 		/* Few stacks need rbx: those are walked once more. */
 		*state = work->start;
@@ -473,7 +477,7 @@ int walk_stack(struct bpf_perf_event_data *sample)
 	}
 	keep_mappings(work, task, mm);
 	work->state = *state;
-	work->guesses = 0;
+	work->guesses = work->asks = 0;
 	work->head = (struct user_stack_head){ .kind = USER_STACK_FRAMES, .narrow = narrow };
 	if (narrow) {
 		work->head.end = WALK_NO_REGISTERS;
@@ -484,7 +488,7 @@ int walk_stack(struct bpf_perf_event_data *sample)
 	for (__u32 i = 0; i < 2 * USER_STACK_FRAMES_MOST; i++)
 		if (walk_once(i))
 			break;
-	if (work->head.end == WALK_NO_TABLE && has_room(work, task)) {
+	if (work->head.end == WALK_NO_TABLE && work->asks && has_room(work, task)) {
 		ask(work);
 		put_copy(sample, work);
 	} else {

@@ -197,13 +197,22 @@ static uint32_t take_table(struct user_stack *stack)
 	return at;
 }
 
+static int put_number(struct user_stack *stack, const struct user_stack_key *key, uint32_t number)
+{
+	return bpf_map_update_elem(program_object_map(stack->object, "files"), key, &number,
+				   BPF_ANY);
+}
+
+int user_stack_postpone(struct user_stack *stack, const struct user_stack_key *key)
+{
+	return put_number(stack, key, USER_STACK_POSTPONED);
+}
+
 int user_stack_put(struct user_stack *stack, const struct user_stack_key *key,
 		   const struct frame_table_place *place)
 {
-	int files = program_object_map(stack->object, "files");
-	uint32_t number = 0;
 	if (!place)
-		return bpf_map_update_elem(files, key, &number, BPF_ANY);
+		return put_number(stack, key, 0);
 	uint32_t at = take_table(stack);
 	if (at == USER_STACK_TABLES)
 		return -ENOSPC;
@@ -214,8 +223,7 @@ int user_stack_put(struct user_stack *stack, const struct user_stack_key *key,
 						       .pages_at = place->pages_at,
 						       .rules_at = place->rules_at,
 						       .serial = stack->serial };
-	number = at + 1;
-	int ret = bpf_map_update_elem(files, key, &number, BPF_ANY);
+	int ret = put_number(stack, key, at + 1);
 	stack->taken[at] = ret == 0;
 	return ret;
 }
@@ -228,7 +236,7 @@ void user_stack_forget(struct user_stack *stack, const struct user_stack_key *ke
 		return;
 	bpf_map_delete_elem(files, key);
 	forget_mappings(stack); /* CPUs remember the last ones that they looked into */
-	if (number && number != USER_STACK_ASKED)
+	if (number && number != USER_STACK_ASKED && number != USER_STACK_POSTPONED)
 		stack->leaving[stack->leaving_count++] = number - 1;
 }
 

@@ -53,6 +53,9 @@ uint32_t *user_stack_slab(struct user_stack *stack, uint32_t number);
  */
 int user_stack_put(struct user_stack *stack, const struct user_stack_key *key,
 		   const struct frame_table_place *place);
+/* Tells that the rules of a file cannot be had now: stacks end there, without a copy, until it is
+ * forgotten. As user_stack_put(). */
+int user_stack_postpone(struct user_stack *stack, const struct user_stack_key *key);
 /* Forgets a file. The program may go on looking into its table until user_stack_wait(). */
 void user_stack_forget(struct user_stack *stack, const struct user_stack_key *key);
 /* Waits until no program looks at what was forgotten before: some ms, without CPU time. 0 or a

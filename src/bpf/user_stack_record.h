@@ -11,6 +11,7 @@
 #define USER_STACK_COPY_BYTES  32768u
 #define USER_STACK_LATER_BYTES 16384u /* of a copy when its file was asked for before */
 #define USER_STACK_ASKED       UINT32_MAX
+#define USER_STACK_POSTPONED   (UINT32_MAX - 1)
 #define USER_STACK_COPY_STEP   512u
 #define USER_STACK_TABLES      4096u /* files whose rules are known at a time */
 #define USER_STACK_MEMO_BITS   12u   /* log2 of the places that each CPU remembers the rule of */

@@ -87,6 +87,7 @@ static int service(struct collector *collector, uint64_t limit_ns)
 			ret = ring_merge(counters->rings, 2 * counters->cpu_count, end_ns,
 					 session_process_record, session);
 	} while (ret == 0 && end_ns < limit_ns);
+	frame_tables_retry(&session->frames);
 	collector->sideband_news = sideband_bytes(counters) != before;
 	return ret;
 }

@@ -40,7 +40,7 @@ void frame_tables_init(struct frame_tables *tables, struct file_table *files,
 		       struct user_stack *walker)
 {
 	struct frame_pool_options options = { .slabs = FRAME_TABLES_SLABS };
-	*tables = (struct frame_tables){ .files = files, .walker = walker };
+	*tables = (struct frame_tables){ .files = files, .walker = walker, .retry_ns = UINT64_MAX };
 	if (walker) {
 		options.make = make_slab;
 		options.forget = forget_slab;
@@ -120,17 +120,25 @@ static int make_room(struct frame_tables *tables)
 	return user_stack_wait(tables->walker);
 }
 
+static int put(struct frame_tables *tables, const struct frame_tables_file *file)
+{
+	if (file->state == FRAME_TABLES_REFUSED)
+		return user_stack_postpone(tables->walker, &file->key);
+	return user_stack_put(tables->walker, &file->key,
+			      file->state == FRAME_TABLES_THERE ? &file->entry.place : NULL);
+}
+
 static int tell(struct frame_tables *tables, struct frame_tables_file *file,
 		const struct user_stack_key *key)
 {
-	const struct frame_table_place *place =
-		file->state == FRAME_TABLES_THERE ? &file->entry.place : NULL;
 	untell(tables, file);
 	file->key = *key;
-	int ret = user_stack_put(tables->walker, key, place);
+	int ret = put(tables, file);
 	if ((ret == -ENOSPC || ret == -E2BIG) && make_room(tables) == 0)
-		ret = user_stack_put(tables->walker, key, place);
+		ret = put(tables, file);
 	file->told = ret == 0;
+	if (ret == 0 && file->state == FRAME_TABLES_REFUSED && file->retry_ns < tables->retry_ns)
+		tables->retry_ns = file->retry_ns;
 	return ret == -ENOMEM ? ret : 0;
 }
 
@@ -139,9 +147,24 @@ int frame_tables_tell(struct frame_tables *tables, uint32_t number,
 {
 	struct frame_tables_file *file;
 	int ret = need(tables, number, &file);
-	if (ret < 0 || file->state == FRAME_TABLES_REFUSED)
-		return ret;
-	return tell(tables, file, key);
+	return ret < 0 ? ret : tell(tables, file, key);
+}
+
+void frame_tables_retry(struct frame_tables *tables)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	if (now_ns < tables->retry_ns)
+		return;
+	tables->retry_ns = UINT64_MAX;
+	for (size_t i = 0; i < tables->capacity; i++) {
+		struct frame_tables_file *file = &tables->list[i];
+		if (file->state != FRAME_TABLES_REFUSED || !file->told)
+			continue;
+		if (now_ns >= file->retry_ns)
+			untell(tables, file);
+		else if (file->retry_ns < tables->retry_ns)
+			tables->retry_ns = file->retry_ns;
+	}
 }
 
 int frame_tables_prepare(struct frame_tables *tables, uint32_t number,

@@ -38,6 +38,8 @@ struct frame_tables {
 	struct frame_tables_file *list; /* by number of the file */
 	size_t capacity;
 	uint64_t refused; /* that have no room, so far */
+	uint64_t
+		retry_ns; /* when the first of those that the walker postpones may be tried again */
 };
 
 /* The pool is the walker's, where there is one; both are borrowed. */
@@ -56,6 +58,9 @@ int frame_tables_tell(struct frame_tables *tables, uint32_t number,
  * there. Nothing without a walker. */
 int frame_tables_prepare(struct frame_tables *tables, uint32_t number,
 			 const struct user_stack_key *key);
+/* Has the walker ask again for files that could not be read before, once a while has passed. Called
+ * now and then. */
+void frame_tables_retry(struct frame_tables *tables);
 /* The same of a file that has no rules, as one that holds code which a process made. */
 int frame_tables_tell_none(struct frame_tables *tables, uint32_t number,
 			   const struct user_stack_key *key);

@@ -149,8 +149,9 @@ int stacks_tell_rules(struct session *session, struct process *process, struct s
 {
 	struct user_stack_read read;
 	const struct mapping *mapping;
-	if (!process || !user_stack_read(added, &read) || read.head.end != WALK_NO_TABLE)
-		return 0;
+	if (!process || !user_stack_read(added, &read) || read.head.end != WALK_NO_TABLE ||
+	    !read.head.missing.inode)
+		return 0; /* nothing is asked for */
 	int ret = session_find_mapping(session, process, read.head.missing_address, &mapping);
 	if (ret < 0 || !mapping)
 		return ret;

@@ -46,8 +46,9 @@ struct scene {
 	uint64_t output_id;
 	struct perf_event_mmap_page *ring;
 	/* What its records came to. */
-	size_t samples, copies, whole, equal, guessed, told;
+	size_t samples, copies, whole, equal, guessed, told, without_table;
 	bool with_rules; /* files get their rules; else the kernel is told that they have none */
+	bool postpones;	 /* or that they cannot be had now */
 	struct user_stack_key keys[FILES]; /* that were told */
 };
 
@@ -113,6 +114,10 @@ static void tell(struct scene *scene, const struct user_stack_head *head)
 			return;
 	assert_true(scene->told < FILES);
 	scene->keys[scene->told++] = head->missing;
+	if (scene->postpones) {
+		assert_int_equal(user_stack_postpone(scene->stack, &head->missing), 0);
+		return;
+	}
 	if (!scene->with_rules) {
 		assert_int_equal(user_stack_put(scene->stack, &head->missing, NULL), 0);
 		return;
@@ -186,6 +191,7 @@ static void take_record(struct scene *scene, struct span raw)
 	for (uint64_t i = 0; i < words.count; i++)
 		scene->guessed += (perf_word(&words, i) & USER_STACK_GUESSED) != 0;
 	scene->whole += read.head.end == WALK_WHOLE;
+	scene->without_table += read.head.end == WALK_NO_TABLE;
 	scene->equal += is_as_known(&read);
 }
 
@@ -267,6 +273,31 @@ static void without_rules_frame_pointers_are_followed_and_marked(void **state)
 	scene_close(&scene);
 }
 
+static void what_is_postponed_costs_no_copies_until_it_is_forgotten(void **state)
+{
+	struct scene scene;
+	(void)state;
+	scene_open(&scene);
+	scene.postpones = true;
+	assert_true(reach(&scene, &scene.without_table, WHOLE_WANTED));
+	/* what spins is in one file, and its stacks end there */
+	size_t copies = scene.copies;
+	assert_true(reach(&scene, &scene.without_table, scene.without_table + 5 * WHOLE_WANTED));
+	print_message("%zu samples, %zu copies before, %zu after, %zu ended\n", scene.samples,
+		      copies, scene.copies, scene.without_table);
+	assert_in_range(scene.copies, copies, copies + 5);
+	assert_int_equal(scene.guessed, 0);
+
+	copies = scene.copies;
+	scene.postpones = false;
+	for (size_t i = 0; i < scene.told; i++)
+		user_stack_forget(scene.stack, &scene.keys[i]);
+	scene.told = 0;
+	assert_true(reach(&scene, &scene.copies, copies + 1));
+	assert_true(reach(&scene, &scene.equal, scene.equal + WHOLE_WANTED));
+	scene_close(&scene);
+}
+
 static void what_is_no_record_is_refused(void **state)
 {
 	struct user_stack_head head = { .kind = USER_STACK_FRAMES, .count = 3 };
@@ -293,6 +324,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_are_those_that_backtrace_finds),
 		cmocka_unit_test(without_rules_frame_pointers_are_followed_and_marked),
+		cmocka_unit_test(what_is_postponed_costs_no_copies_until_it_is_forgotten),
 		cmocka_unit_test(what_is_no_record_is_refused),
 	};
 	return cmocka_run_group_tests_name("user stack", tests, NULL, NULL);

@@ -25,7 +25,8 @@ struct frame {
 	uint64_t returns_to;
 };
 
-/* Counts down with such frames below its own. */
+/* Counts down with such frames below its own. Written by hand, so that no rule of call frames is about
+ * it and the frame pointer is followed by whoever walks. */
 void distinct_spin(const struct frame *frame, uint64_t loops);
 void distinct_branches(uint64_t pass);
 
@@ -40,7 +41,7 @@ FUNCTION(distinct_branches,
 	".rept 400000\ntest $1, %dil\njnz 1f\nnop\n1: inc %edi\n.endr\nret\n");
 #elif defined(__aarch64__)
 FUNCTION(distinct_spin,
-	"stp x29, x30, [sp, #-16]!\nmov x29, x0\n1: subs x1, x1, #1\nb.ne 1b\n"
+	"stp x29, x30, [sp, #-16]!\nmov x29, x0\nmov x30, xzr\n1: subs x1, x1, #1\nb.ne 1b\n"
 	"ldp x29, x30, [sp], #16\nret\n");
 FUNCTION(distinct_branches,
 	".rept 400000\ntbnz w0, #0, 1f\nnop\n1: add w0, w0, #1\n.endr\nret\n");
@@ -51,7 +52,7 @@ FUNCTION(distinct_branches,
 
 static int run_stacks(time_t end, const char *path)
 {
-	static struct frame frames[FRAMES];
+	struct frame frames[FRAMES]; /* on the stack, where callers are looked for */
 	uint64_t state = 88172645463325252u ^ (uint64_t)getpid() * 0x9e3779b97f4a7c15u;
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0755);
 	if (fd < 0 || ftruncate(fd, (off_t)CODE_BYTES) < 0)

@@ -145,20 +145,22 @@ static int choose_edges(struct plan *plan, const struct collect_options *options
  * Chooses the samplers whose samples come with the memory that their registers point to, which a
  * BPF program reads. The kernel drops a sample with a program, and does not count it as lost, when
  * it interrupts another BPF program: so events that sample the kernel's code too come without,
- * unless interpreting them was asked for. Before Linux 6.0 (no PERF_FORMAT_LOST) a record of memory
+ * unless interpreting them was asked for; and so do those whose stacks the same may walk, as an
+ * event runs one program. Before Linux 6.0 (no PERF_FORMAT_LOST) a record of memory
  * that found no room would count as a lost sample.
  */
 static void choose_memory(struct plan *plan, const struct collect_options *options,
 			  struct sample_memory *memory)
 {
 	bool asked = options->edges == COLLECT_EDGES_ALL;
+	bool walks = options->stacks == COLLECT_STACKS_RULES && !options->stack_bytes;
 	bool wanted = false;
 	struct error err;
 	int ret;
 	for (size_t i = 0; i < plan->sampler_count; i++) {
 		struct sampler *sampler = &plan->samplers[i];
 		sampler->memory = sampler->edges && options->edge_memory &&
-				  (sampler->attr.exclude_kernel || asked);
+				  ((sampler->attr.exclude_kernel && !walks) || asked);
 		wanted = wanted || sampler->memory;
 	}
 	if (!wanted)
@@ -198,9 +200,16 @@ static void choose_walker(struct plan *plan, const struct collect_options *optio
 		return;
 	}
 	plan->counters.walker = user_stack_extra(*walker);
-	for (size_t i = 0; i < plan->sampler_count; i++)
-		plan->samplers[i].walked =
-			plan->samplers[i].sampled && !plan->samplers[i].memory;
+	bool copies = false;
+	for (size_t i = 0; i < plan->sampler_count; i++) {
+		struct sampler *sampler = &plan->samplers[i];
+		sampler->walked = sampler->sampled && !sampler->memory;
+		copies |= sampler->sampled && sampler->memory;
+	}
+	if (copies)
+		collect_note(options, COLLECT_NOTE,
+			     "the kernel cannot walk stacks beside what --edges asks of samples: "
+			     "they bring copies of the stack");
 }
 
 /* Chooses how the callers of user code come to be known. */
@@ -416,15 +425,17 @@ static int check_groups(struct plan *plan, const struct collect_options *options
 }
 
 /* What the kernel is to count has to be of CPUs, and nothing but a place. */
-static int check_engine(const struct plan *plan, const struct collect_options *options, struct error *err)
+static int check_engine(const struct plan *plan, const struct collect_options *options,
+			struct error *err)
 {
 	if (options->engine != COLLECT_ENGINE_BPF)
 		return 0;
-	const char *against = plan->inherit ? "what is watched is tasks, not CPUs, or has no right to these"
-			      : options->stacks	 ? "stacks come through rings"
-			      : plan->edges	 ? "samples to interpret come through rings"
-			      : options->stepper ? "bursts need the samples one by one"
-						 : NULL;
+	const char *against =
+		plan->inherit	   ? "what is watched is tasks, not CPUs, or has no right to these"
+		: options->stacks  ? "stacks come through rings"
+		: plan->edges	   ? "samples to interpret come through rings"
+		: options->stepper ? "bursts need the samples one by one"
+				   : NULL;
 	for (size_t i = 0; i < plan->sampler_count && !against; i++)
 		if (plan->samplers[i].group_size > 1 || !plan->samplers[i].sampled)
 			against = "groups are read with samples that come through rings";

@@ -4,7 +4,6 @@
  * way follows the same frames. Ends with 77 where that cannot be measured.
  */
 #include <linux/perf_event.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,15 +13,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
-#include "base/cleanup.h"
 #include "base/count_of.h"
 #include "base/error.h"
 #include "bpf/user_stack.h"
-#include "machine/perf_open.h"
 #include "machine/perf_record.h"
 #include "page_faults.h"
 #include "support/own_rules.h"
+#include "support/own_samples.h"
 #include "unwind/frame_pool.h"
 #include "unwind/stack_walk.h"
 
@@ -37,9 +34,7 @@ static const unsigned depths[] = { 5, 15, 40 };
 struct way {
 	const char *name;
 	uint64_t sample_type;
-	int fd, output_fd;
-	uint64_t output_id;
-	void *ring;
+	struct own_samples own;
 	double ns[COUNT_OF(depths)][ROUNDS_MOST];
 };
 
@@ -65,98 +60,57 @@ static uint32_t *make_slab(void *context, uint32_t number)
 
 static bool open_way(struct way *way, int cpu)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr),
-					.type = PERF_TYPE_SOFTWARE,
-					.config = PERF_COUNT_SW_PAGE_FAULTS,
-					.sample_period = 1,
-					.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
-						       PERF_SAMPLE_TID | way->sample_type,
-					.exclude_callchain_kernel = 1,
-					.disabled = 1 };
-	if (way->sample_type & PERF_SAMPLE_STACK_USER) {
-		attr.sample_regs_user = WALK_MASK;
-		attr.sample_stack_user = COPY_BYTES;
-	}
-	way->fd = perf_open(&attr, 0, cpu, -1, 0);
-	if (way->fd < 0) {
-		printf("%s: %s\n", way->name, strerror(-way->fd));
-		return false;
-	}
-	way->ring = mmap(NULL, (1 + RING_PAGES) * (size_t)sysconf(_SC_PAGESIZE),
-			 PROT_READ | PROT_WRITE, MAP_SHARED, way->fd, 0);
-	return way->ring != MAP_FAILED;
-}
-
-/* Has stacks walked for the way's samples. */
-static bool add_walker(struct way *way, int cpu)
-{
 	struct error err;
-	struct perf_event_attr attr = { .size = sizeof(attr),
-					.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
-						       PERF_SAMPLE_TID };
-	if (user_stack_new(&walker, &err) < 0) {
+	bool by_rules = way == &ways[WAY_WALKED];
+	struct perf_event_attr event = { .type = PERF_TYPE_SOFTWARE,
+					 .config = PERF_COUNT_SW_PAGE_FAULTS,
+					 .sample_period = 1,
+					 .sample_type = way->sample_type,
+					 .exclude_callchain_kernel = 1 };
+	if (way->sample_type & PERF_SAMPLE_STACK_USER) {
+		event.sample_regs_user = WALK_MASK;
+		event.sample_stack_user = COPY_BYTES;
+	}
+	if (by_rules && user_stack_new(&walker, &err) < 0) {
 		printf("%s: %s\n", way->name, err.text);
 		return false;
 	}
-	user_stack_begin(walker, RING_PAGES * (size_t)sysconf(_SC_PAGESIZE), 0);
-	frame_pool_init(&pool, &(struct frame_pool_options){ .slabs = 16, .make = make_slab });
-	const struct sample_extra *extra = user_stack_extra(walker);
-	sample_extra_output_attr(&attr);
-	way->output_fd = perf_open(&attr, -1, cpu, -1, 0);
-	return way->output_fd >= 0 &&
-	       ioctl(way->output_fd, PERF_EVENT_IOC_SET_OUTPUT, way->fd) == 0 &&
-	       ioctl(way->output_fd, PERF_EVENT_IOC_ID, &way->output_id) == 0 &&
-	       sample_extra_set_output(extra, cpu, way->output_fd) == 0 &&
-	       sample_extra_attach(extra, way->fd) == 0;
+	int ret = own_samples_open(&way->own, cpu, &event, RING_PAGES,
+				   by_rules ? user_stack_extra(walker) : NULL);
+	if (ret < 0)
+		printf("%s: %s\n", way->name, strerror(-ret));
+	return ret == 0;
 }
 
-static void tell(const struct user_stack_head *head)
+static void begin_walking(void)
 {
-	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	struct frame_table table;
-	struct frame_pool_entry entry;
-	bool has = own_rules_table(head->missing_address, &bytes) &&
-		   frame_table_read((struct span){ bytes.data, bytes.size }, &table) &&
-		   frame_pool_add(&pool, &table, &entry) == 0;
-	user_stack_put(walker, &head->missing, has ? &entry.place : NULL);
+	frame_pool_init(&pool, &(struct frame_pool_options){ .slabs = 16, .make = make_slab });
+	user_stack_begin(walker, ways[WAY_WALKED].own.ring_bytes, 0);
 }
 
-/* Reads what one loop of faults has left in the ring; whether all stacks of it were walked. */
+static void learn_of(void *context, const struct perf_record *record, bool added)
+{
+	bool *all = context;
+	struct user_stack_read read;
+	if (!added || !user_stack_read(record->sample.raw, &read))
+		return;
+	if (read.head.kind == USER_STACK_FRAMES) {
+		walks++;
+		frames += read.head.count;
+		return;
+	}
+	struct frame_pool_entry entry;
+	bool has = own_rules_add(read.head.missing_address, &pool, &entry);
+	user_stack_put(walker, &read.head.missing, has ? &entry.place : NULL);
+	*all = false;
+}
+
+/* Reads what some faults have left in the ring; whether all stacks of them were walked. */
 static bool learn(struct way *way)
 {
-	static const struct perf_layout output = { .sample_type = PERF_SAMPLE_IDENTIFIER |
-								  PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-								  PERF_SAMPLE_RAW };
-	struct perf_event_mmap_page *head = way->ring;
-	const uint8_t *data = (const uint8_t *)way->ring + sysconf(_SC_PAGESIZE);
-	size_t size = RING_PAGES * (size_t)sysconf(_SC_PAGESIZE);
 	bool all = true;
 	frames = walks = 0;
-	for (uint64_t at = head->data_tail; at < head->data_head && all;) {
-		static uint8_t bytes[1 << 16];
-		struct perf_event_header header;
-		struct perf_record record;
-		struct user_stack_read read;
-		for (size_t i = 0; i < sizeof(header); i++)
-			((uint8_t *)&header)[i] = data[(at + i) % size];
-		for (size_t i = 0; i < header.size; i++)
-			bytes[i] = data[(at + i) % size];
-		uint64_t id;
-		memcpy(&id, bytes + sizeof(header), sizeof(id));
-		at += header.size;
-		if (header.type != PERF_RECORD_SAMPLE || id != way->output_id ||
-		    perf_record_decode(bytes, header.size, &output, &record) < 0 ||
-		    !user_stack_read(record.sample.raw, &read))
-			continue;
-		if (read.head.kind == USER_STACK_COPY) {
-			tell(&read.head);
-			all = false;
-		} else {
-			walks++;
-			frames += read.head.count;
-		}
-	}
-	head->data_tail = head->data_head;
+	all = own_samples_read(&way->own, learn_of, &all) && all;
 	user_stack_taken(walker);
 	return all;
 }
@@ -168,7 +122,7 @@ static __attribute__((noinline)) double at_depth(unsigned depth, uint8_t *pages,
 		__asm__ volatile("");
 		return ns;
 	}
-	return page_faults_ns(pages, way->fd, way->ring);
+	return page_faults_ns(pages, way->own.fd, way->own.ring);
 }
 
 /* Some faults, whose records stay in the ring. */
@@ -180,10 +134,10 @@ static __attribute__((noinline)) void fault(unsigned depth, uint8_t *pages, cons
 		return;
 	}
 	madvise(pages, 4 * (size_t)sysconf(_SC_PAGESIZE), MADV_DONTNEED);
-	ioctl(way->fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(way->own.fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (size_t i = 0; i < 4; i++)
 		pages[i * (size_t)sysconf(_SC_PAGESIZE)] = 1;
-	ioctl(way->fd, PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(way->own.fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 static bool learn_all(uint8_t *pages)
@@ -200,22 +154,19 @@ int main(int argc, char **argv)
 {
 	size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 11;
 	struct utsname machine;
-	cpu_set_t here;
-	int cpu = sched_getcpu();
+	int cpu = own_samples_stay();
 	if (rounds < 1 || rounds > ROUNDS_MOST) {
 		fprintf(stderr, "usage: bench-unwind [ROUNDS], at most %d\n", ROUNDS_MOST);
 		return 2;
 	}
-	CPU_ZERO(&here);
-	CPU_SET((unsigned)cpu, &here);
-	sched_setaffinity(0, sizeof(here), &here);
 	uint8_t *pages = page_faults_room();
-	if (!pages)
+	if (!pages || cpu < 0)
 		return 77;
 	for (size_t i = WAY_PLAIN; i < WAYS; i++)
 		if (!open_way(&ways[i], cpu))
 			return 77;
-	if (!add_walker(&ways[WAY_WALKED], cpu) || !learn_all(pages)) {
+	begin_walking();
+	if (!learn_all(pages)) {
 		printf("stacks cannot be walked in the kernel here\n");
 		return 77;
 	}

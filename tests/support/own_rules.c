@@ -12,6 +12,7 @@
 #include "base/mapped_file.h"
 #include "image/elf_file.h"
 #include "image/vdso.h"
+#include "unwind/frame_pool.h"
 #include "unwind/frame_rules.h"
 #include "unwind/frame_table.h"
 
@@ -62,4 +63,13 @@ bool own_rules_table(uint64_t address, struct buffer *out)
 	CLEANUP(close_fd) int fd = open(found.path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 && mapped_file_open(fd, &mapped, NULL) == 0 &&
 	       put_table(mapped.bytes, mapped.size_bytes, out);
+}
+
+bool own_rules_add(uint64_t address, struct frame_pool *pool, struct frame_pool_entry *entry)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	struct frame_table table;
+	return own_rules_table(address, &bytes) &&
+	       frame_table_read((struct span){ bytes.data, bytes.size }, &table) &&
+	       frame_pool_add(pool, &table, entry) == 0;
 }

@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <linux/perf_event.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,41 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/buffer.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "bpf/user_stack.h"
-#include "machine/perf_open.h"
 #include "machine/perf_record.h"
 #include "support/own_rules.h"
+#include "support/own_samples.h"
 #include "support/skip.h"
 #include "unwind/frame_pool.h"
 #include "unwind/stack_walk.h"
 
-#define RING_BYTES   (512u * 4096u)
+#define RING_PAGES   512u
 #define DEPTH	     12
 #define CALLERS	     64
 #define FILES	     32
 #define ROUNDS_MOST  200
 #define WHOLE_WANTED 20
-#define IDENTITY_FIELDS                                                                            \
-	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
-
-static const struct perf_layout layout = { .sample_type = IDENTITY_FIELDS },
-				output = { .sample_type = IDENTITY_FIELDS | PERF_SAMPLE_RAW };
 
 /* This thread on one CPU, sampled with its stack. */
 struct scene {
 	struct user_stack *stack;
 	struct frame_pool pool;
-	int fd, output_fd;
-	uint64_t output_id;
-	struct perf_event_mmap_page *ring;
+	struct own_samples own;
 	/* What its records came to. */
 	size_t samples, copies, whole, equal, guessed, told, without_table;
 	bool with_rules; /* files get their rules; else the kernel is told that they have none */
@@ -61,43 +49,25 @@ static uint32_t *make_slab(void *context, uint32_t number)
 static void scene_open(struct scene *scene)
 {
 	struct error err;
-	int cpu = sched_getcpu();
-	cpu_set_t here;
+	const struct perf_event_attr event = { .type = PERF_TYPE_SOFTWARE,
+					       .config = PERF_COUNT_SW_CPU_CLOCK,
+					       .sample_period = 500000 };
 	*scene = (struct scene){ .with_rules = true };
-	CPU_ZERO(&here);
-	CPU_SET((unsigned)cpu, &here);
-	assert_int_equal(sched_setaffinity(0, sizeof(here), &here), 0);
+	int cpu = own_samples_stay();
+	assert_true(cpu >= 0);
 	if (user_stack_new(&scene->stack, &err) < 0)
 		SKIP("%s", err.text);
-	user_stack_begin(scene->stack, RING_BYTES, 0);
 	frame_pool_init(&scene->pool, &(struct frame_pool_options){
 					      .slabs = 8, .make = make_slab, .context = scene });
-	struct perf_event_attr attr = { .size = sizeof(attr),
-					.type = PERF_TYPE_SOFTWARE,
-					.config = PERF_COUNT_SW_CPU_CLOCK,
-					.sample_type = IDENTITY_FIELDS,
-					.sample_period = 500000,
-					.disabled = 1 };
-	struct perf_event_attr other = { .size = sizeof(other), .sample_type = IDENTITY_FIELDS };
-	sample_extra_output_attr(&other);
-	scene->fd = perf_open(&attr, 0, cpu, -1, 0);
-	scene->output_fd = perf_open(&other, -1, cpu, -1, 0);
-	assert_true(scene->fd >= 0 && scene->output_fd >= 0);
-	scene->ring =
-		mmap(NULL, 4096 + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, scene->fd, 0);
-	assert_ptr_not_equal(scene->ring, MAP_FAILED);
-	const struct sample_extra *extra = user_stack_extra(scene->stack);
-	assert_int_equal(ioctl(scene->output_fd, PERF_EVENT_IOC_SET_OUTPUT, scene->fd), 0);
-	assert_int_equal(ioctl(scene->output_fd, PERF_EVENT_IOC_ID, &scene->output_id), 0);
-	assert_int_equal(sample_extra_set_output(extra, cpu, scene->output_fd), 0);
-	assert_int_equal(sample_extra_attach(extra, scene->fd), 0);
+	assert_int_equal(own_samples_open(&scene->own, cpu, &event, RING_PAGES,
+					  user_stack_extra(scene->stack)),
+			 0);
+	user_stack_begin(scene->stack, scene->own.ring_bytes, 0);
 }
 
 static void scene_close(struct scene *scene)
 {
-	munmap(scene->ring, 4096 + RING_BYTES);
-	close(scene->fd);
-	close(scene->output_fd);
+	own_samples_close(&scene->own);
 	frame_pool_release(&scene->pool);
 	user_stack_free(scene->stack);
 }
@@ -105,8 +75,6 @@ static void scene_close(struct scene *scene)
 /* Tells the kernel about the file that a record asks for. */
 static void tell(struct scene *scene, const struct user_stack_head *head)
 {
-	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	struct frame_table table;
 	struct frame_pool_entry entry;
 	/* samples of before it was told come later */
 	for (size_t i = 0; i < scene->told; i++)
@@ -122,9 +90,7 @@ static void tell(struct scene *scene, const struct user_stack_head *head)
 		assert_int_equal(user_stack_put(scene->stack, &head->missing, NULL), 0);
 		return;
 	}
-	assert_true(own_rules_table(head->missing_address, &bytes));
-	assert_true(frame_table_read((struct span){ bytes.data, bytes.size }, &table));
-	assert_int_equal(frame_pool_add(&scene->pool, &table, &entry), 0);
+	assert_true(own_rules_add(head->missing_address, &scene->pool, &entry));
 	assert_int_equal(user_stack_put(scene->stack, &head->missing, &entry.place), 0);
 }
 
@@ -176,10 +142,15 @@ static bool is_as_known(const struct user_stack_read *read)
 	return perf_word(&words, 0) & USER_STACK_INTERRUPTED;
 }
 
-static void take_record(struct scene *scene, struct span raw)
+static void take_record(void *context, const struct perf_record *record, bool added)
 {
+	struct scene *scene = context;
 	struct user_stack_read read;
-	assert_true(user_stack_read(raw, &read));
+	if (!added) {
+		scene->samples++;
+		return;
+	}
+	assert_true(user_stack_read(record->sample.raw, &read));
 	if (read.head.kind == USER_STACK_COPY) {
 		assert_int_equal(read.head.end, WALK_NO_TABLE);
 		assert_true(read.stack.size > 0);
@@ -198,31 +169,10 @@ static void take_record(struct scene *scene, struct span raw)
 /* Samples the thread for a while, and takes what the kernel has written. */
 static void take_round(struct scene *scene)
 {
-	const uint8_t *data = (const uint8_t *)scene->ring + 4096;
-	static uint8_t bytes[1 << 16];
-	ioctl(scene->fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(scene->own.fd, PERF_EVENT_IOC_ENABLE, 0);
 	at_depth(DEPTH, 3000000);
-	ioctl(scene->fd, PERF_EVENT_IOC_DISABLE, 0);
-	uint64_t at = scene->ring->data_tail;
-	while (at < scene->ring->data_head) {
-		struct perf_event_header header;
-		struct perf_record record;
-		for (size_t i = 0; i < sizeof(header); i++)
-			((uint8_t *)&header)[i] = data[(at + i) % RING_BYTES];
-		for (size_t i = 0; i < header.size; i++)
-			bytes[i] = data[(at + i) % RING_BYTES];
-		uint64_t id;
-		memcpy(&id, bytes + sizeof(header), sizeof(id));
-		bool added = id == scene->output_id;
-		assert_true(perf_record_decode(bytes, header.size, added ? &output : &layout,
-					       &record) > 0);
-		if (record.type == PERF_RECORD_SAMPLE && added)
-			take_record(scene, record.sample.raw);
-		else if (record.type == PERF_RECORD_SAMPLE)
-			scene->samples++;
-		at += header.size;
-	}
-	scene->ring->data_tail = at;
+	ioctl(scene->own.fd, PERF_EVENT_IOC_DISABLE, 0);
+	assert_true(own_samples_read(&scene->own, take_record, scene));
 	user_stack_taken(scene->stack);
 }
 

@@ -1,17 +1,15 @@
 /*
  * compare-walks COUNT COMMAND... - stops the command, and what it starts, at moments by chance, and
  * compares the stacks that unwind rules find with those of libdwfl, frame by frame: both read the
- *process while it stands still. Prints how many stacks are equal; ends when COUNT were compared or
- *the command has ended.
+ * process while it stands still. Prints how many stacks are equal; ends when COUNT were compared or
+ * the command has ended.
  *
  *	equal		all frames of both
  *	shorter		ours are the first of libdwfl's
  *	longer		likewise, the other way round
  *	other		a frame differs
  */
-#include <elf.h>
 #include <elfutils/libdwfl.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -20,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,14 +25,14 @@
 #include "base/cleanup.h"
 #include "base/mapped_file.h"
 #include "image/elf_file.h"
+#include "support/stopped_thread.h"
 #include "unwind/frame_rules.h"
 #include "unwind/stack_walk.h"
 
-#define FRAMES	    512
-#define FILES_MOST  256
-#define MAPS_MOST   1024
-#define STACK_BYTES (512u << 10)
-#define SHOWN	    5
+#define FRAMES	   512
+#define FILES_MOST 256
+#define MAPS_MOST  1024
+#define SHOWN	   5
 
 struct file {
 	char path[512];
@@ -53,7 +49,6 @@ static struct file files[FILES_MOST];
 static size_t file_count;
 static struct map maps[MAPS_MOST];
 static size_t map_count;
-static uint8_t stack[STACK_BYTES];
 static uint64_t equal, shorter, longer, other, whole, frames_equal;
 static double ours_ns, theirs_ns;
 
@@ -135,38 +130,13 @@ static void look_up(void *nothing, uint64_t address, struct walk_place *place)
 
 static size_t walk(pid_t pid, struct walk_frame *frames, enum walk_end *end)
 {
-	struct user_regs_struct have;
-	struct iovec parts = { &have, sizeof(have) };
-	uint64_t registers[33] = { 0 };
+	static struct stopped_thread thread;
 	size_t count = 0;
 	*end = WALK_NO_REGISTERS;
-	if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &parts) < 0)
+	if (!stopped_thread_read(pid, STOPPED_STACK_BYTES, &thread))
 		return 0;
-#if defined(__x86_64__)
-	registers[1] = have.rbx;
-	registers[5] = have.rdi;
-	registers[6] = have.rbp;
-	registers[7] = have.rsp;
-	registers[8] = have.rip;
-	registers[18] = have.r10;
-	uint64_t sp = have.rsp;
-#else
-	memcpy(registers, have.regs, 31 * sizeof(registers[0]));
-	registers[31] = have.sp;
-	registers[32] = have.pc;
-	uint64_t sp = have.sp;
-#endif
-	struct iovec to = { stack, sizeof(stack) };
-	struct iovec from = { (void *)(uintptr_t)sp, sizeof(stack) };
-	ssize_t got;
-	while ((got = process_vm_readv(pid, &to, 1, &from, 1, 0)) < 0 && errno == EFAULT &&
-	       from.iov_len > 4096)
-		from.iov_len -= 4096;
-	const struct stack_walk wanted = { .machine = WALK_MACHINE,
-					   .registers = registers,
-					   .mask = WALK_MASK,
-					   .stack = { stack, got < 0 ? 0 : (size_t)got },
-					   .look_up = look_up };
+	struct stack_walk wanted = stopped_thread_walk(&thread);
+	wanted.look_up = look_up;
 	double start = now_ns();
 	*end = stack_walk_run(&wanted, frames, FRAMES, &count);
 	ours_ns += now_ns() - start;

@@ -9,8 +9,6 @@
 
 #include <cmocka.h>
 #include <alloca.h>
-#include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
@@ -21,8 +19,6 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,8 +26,9 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "image/elf_file.h"
-#include "unwind/frame_rules.h"
 #include "support/skip.h"
+#include "support/stopped_thread.h"
+#include "unwind/frame_rules.h"
 #include "unwind/stack_walk.h"
 
 #define FILES	    32
@@ -180,42 +177,22 @@ struct call {
 
 struct stepped {
 	pid_t pid;
-	struct user_regs_struct registers;
-	uint64_t ip, sp, link;
+	struct stopped_thread now;
 	struct call calls[CALLS];
 	size_t call_count;
-	uint8_t stack[STACK_BYTES];
-	size_t stack_size;
 };
 
 static void read_state(struct stepped *stepped)
 {
-	struct iovec parts = { &stepped->registers, sizeof(stepped->registers) };
-	assert_int_equal(ptrace(PTRACE_GETREGSET, stepped->pid, NT_PRSTATUS, &parts), 0);
-#if defined(__x86_64__)
-	stepped->ip = stepped->registers.rip;
-	stepped->sp = stepped->registers.rsp;
-#else
-	stepped->ip = stepped->registers.pc;
-	stepped->sp = stepped->registers.sp;
-	stepped->link = stepped->registers.regs[30];
-#endif
-	struct iovec to = { stepped->stack, sizeof(stepped->stack) };
-	struct iovec from = { (void *)(uintptr_t)stepped->sp, sizeof(stepped->stack) };
-	/* It may end before so much. */
-	ssize_t got;
-	while ((got = process_vm_readv(stepped->pid, &to, 1, &from, 1, 0)) < 0 && errno == EFAULT &&
-	       from.iov_len > 4096)
-		from.iov_len -= 4096;
-	stepped->stack_size = got < 0 ? 0 : (size_t)got;
+	assert_true(stopped_thread_read(stepped->pid, STACK_BYTES, &stepped->now));
 }
 
 #if defined(__x86_64__)
 static uint64_t top_word(const struct stepped *stepped)
 {
 	uint64_t word = 0;
-	if (stepped->stack_size >= sizeof(word))
-		memcpy(&word, stepped->stack, sizeof(word));
+	if (stepped->now.stack_bytes >= sizeof(word))
+		memcpy(&word, stepped->now.stack, sizeof(word));
 	return word;
 }
 #endif
@@ -232,47 +209,31 @@ static void follow(struct stepped *stepped, uint64_t ip, uint64_t sp, uint64_t l
 #if defined(__x86_64__)
 	uint64_t word = top_word(stepped);
 	(void)link;
-	while (stepped->call_count && stepped->calls[stepped->call_count - 1].at < stepped->sp)
+	while (stepped->call_count && stepped->calls[stepped->call_count - 1].at < stepped->now.sp)
 		stepped->call_count--;
-	if (stepped->sp == sp - 8 && word > ip && word <= ip + 7 &&
-	    (stepped->ip <= ip || stepped->ip > ip + 7))
-		push(stepped, stepped->sp, word);
+	if (stepped->now.sp == sp - 8 && word > ip && word <= ip + 7 &&
+	    (stepped->now.ip <= ip || stepped->now.ip > ip + 7))
+		push(stepped, stepped->now.sp, word);
 #else
 	(void)sp;
 	(void)link;
 	if (stepped->call_count) {
 		const struct call *last = &stepped->calls[stepped->call_count - 1];
-		if (stepped->ip == last->address && stepped->sp == last->at)
+		if (stepped->now.ip == last->address && stepped->now.sp == last->at)
 			stepped->call_count--;
 	}
 	/* bl and blr; the child's code is ours */
 	uint32_t code = *(const uint32_t *)(uintptr_t)ip;
 	if ((code & 0xfc000000) == 0x94000000 || (code & 0xfffffc1f) == 0xd63f0000)
-		push(stepped, stepped->sp, stepped->link);
+		push(stepped, stepped->now.sp, stepped->now.link);
 #endif
 }
 
 static size_t walk(const struct stepped *stepped, struct walk_frame *frames, enum walk_end *end)
 {
-	uint64_t registers[33] = { 0 };
-#if defined(__x86_64__)
-	registers[1] = stepped->registers.rbx;
-	registers[5] = stepped->registers.rdi;
-	registers[6] = stepped->registers.rbp;
-	registers[7] = stepped->registers.rsp;
-	registers[8] = stepped->registers.rip;
-	registers[18] = stepped->registers.r10;
-#else
-	memcpy(registers, stepped->registers.regs, 31 * sizeof(registers[0]));
-	registers[31] = stepped->registers.sp;
-	registers[32] = stepped->registers.pc;
-#endif
-	const struct stack_walk walk = { .machine = WALK_MACHINE,
-					 .registers = registers,
-					 .mask = WALK_MASK,
-					 .stack = { stepped->stack, stepped->stack_size },
-					 .look_up = look_up };
+	struct stack_walk walk = stopped_thread_walk(&stepped->now);
 	size_t count;
+	walk.look_up = look_up;
 	*end = stack_walk_run(&walk, frames, FRAMES, &count);
 	return count;
 }
@@ -290,7 +251,7 @@ static void check_walk(const struct stepped *stepped, struct checked *checked)
 	enum walk_end end;
 	size_t count = walk(stepped, frames, &end);
 	bool right = end == WALK_WHOLE && count == 1 + stepped->call_count + checked->base_count &&
-		     frames[0].address == stepped->ip;
+		     frames[0].address == stepped->now.ip;
 	for (size_t i = 0; right && i < stepped->call_count; i++)
 		right = frames[1 + i].address ==
 			stepped->calls[stepped->call_count - 1 - i].address;
@@ -303,8 +264,8 @@ static void check_walk(const struct stepped *stepped, struct checked *checked)
 	checked->wrong++;
 	if (checked->wrong > 5)
 		return;
-	printf("at %#lx: end %d, %zu frames for 1 + %zu + %zu\n", (unsigned long)stepped->ip, end,
-	       count, stepped->call_count, checked->base_count);
+	printf("at %#lx: end %d, %zu frames for 1 + %zu + %zu\n", (unsigned long)stepped->now.ip,
+	       end, count, stepped->call_count, checked->base_count);
 	for (size_t i = 0; i < count; i++)
 		printf("  %#lx%s\n", (unsigned long)frames[i].address,
 		       frames[i].guessed ? " guessed" : "");
@@ -347,7 +308,7 @@ static void step_to_work(struct stepped *stepped, struct checked *checked)
 	enum walk_end end;
 	int number = 0;
 	read_state(stepped);
-	for (size_t i = 0; i < STEPS_MOST && stepped->ip != (uint64_t)(uintptr_t)work; i++)
+	for (size_t i = 0; i < STEPS_MOST && stepped->now.ip != (uint64_t)(uintptr_t)work; i++)
 		assert_true(step(stepped, 0, &number));
 	checked->base_count = walk(stepped, frames, &end) - 1;
 	assert_int_equal(end, WALK_WHOLE);
@@ -360,10 +321,10 @@ static void follow_signal(struct stepped *stepped, uint64_t ip, uint64_t sp)
 {
 #if defined(__x86_64__)
 	push(stepped, sp - 1, ip); /* it is back when the stack pointer is `sp` */
-	push(stepped, stepped->sp, top_word(stepped));
+	push(stepped, stepped->now.sp, top_word(stepped));
 #else
 	push(stepped, sp, ip);
-	push(stepped, stepped->sp, stepped->link);
+	push(stepped, stepped->now.sp, stepped->now.link);
 #endif
 }
 
@@ -379,8 +340,8 @@ static void every_instruction_has_the_stack_that_its_calls_made(void **state)
 	if (WIFEXITED(status))
 		SKIP("nothing may be traced here");
 	step_to_work(&stepped, &checked);
-	for (size_t i = 0; i < STEPS_MOST && stepped.ip != checked.base[0].address; i++) {
-		uint64_t ip = stepped.ip, sp = stepped.sp, link = stepped.link;
+	for (size_t i = 0; i < STEPS_MOST && stepped.now.ip != checked.base[0].address; i++) {
+		uint64_t ip = stepped.now.ip, sp = stepped.now.sp, link = stepped.now.link;
 		int delivered = number;
 		check_walk(&stepped, &checked);
 		assert_true(step(&stepped, delivered, &number));
@@ -390,7 +351,7 @@ static void every_instruction_has_the_stack_that_its_calls_made(void **state)
 			follow(&stepped, ip, sp, link);
 		checked.signals += delivered == SIGUSR1;
 	}
-	assert_int_equal(stepped.ip, checked.base[0].address);
+	assert_int_equal(stepped.now.ip, checked.base[0].address);
 	kill(stepped.pid, SIGKILL);
 	waitpid(stepped.pid, &status, 0);
 	printf("%zu instructions, %zu frames, %zu signals, %zu wrong\n", checked.steps,

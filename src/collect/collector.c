@@ -247,6 +247,17 @@ static int open_counters(struct collector *collector, struct error *err)
 
 /* Adds the events to the profile, once they are open: where the kernel refused to sample its own
  * code, their names say so. */
+/* Says what the kernel has refused, if it has. `format` has a place for its reason. */
+static void note_refusal(const struct collector *collector, enum collect_note_kind kind,
+			 int refusal, const char *format)
+{
+	char text[256];
+	if (!refusal)
+		return;
+	snprintf(text, sizeof(text), format, strerror(-refusal));
+	collector_note(collector, kind, text);
+}
+
 static int name_events(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
@@ -271,22 +282,13 @@ static int name_events(struct collector *collector, struct error *err)
 			       "the kernel hides its addresses (kptr_restrict, or no CAP_SYSLOG): "
 			       "samples in "
 			       "the kernel stay without names");
-	if (session->counters.memory_refusal && collector->options.edges == COLLECT_EDGES_ALL) {
-		char text[256];
-		snprintf(text, sizeof(text),
-			 "memory at a sample's registers cannot be read (%s): samples are "
-			 "interpreted without it",
-			 strerror(-session->counters.memory_refusal));
-		collector_note(collector, COLLECT_NOTE, text);
-	}
-	if (session->counters.walker_refusal) {
-		char text[256];
-		snprintf(text, sizeof(text),
-			 "stacks cannot be walked in the kernel (%s): callers of user code are "
-			 "missing",
-			 strerror(-session->counters.walker_refusal));
-		collector_note(collector, COLLECT_WARNING, text);
-	}
+	if (collector->options.edges == COLLECT_EDGES_ALL)
+		note_refusal(collector, COLLECT_NOTE, session->counters.memory_refusal,
+			     "memory at a sample's registers cannot be read (%s): samples are "
+			     "interpreted without it");
+	note_refusal(
+		collector, COLLECT_WARNING, session->counters.walker_refusal,
+		"stacks cannot be walked in the kernel (%s): callers of user code are missing");
 	if (session->counters.kernel_dropped)
 		collector_note(
 			collector, COLLECT_WARNING,

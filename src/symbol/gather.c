@@ -11,9 +11,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/mapped_file.h"
 #include "base/sorted.h"
-#include "image/elf_file.h"
+#include "image/mapped_elf.h"
 #include "image/identity.h"
 #include "symbol/gather_flow.h"
 #include "symbol/gather_request.h"
@@ -24,17 +23,13 @@
 int gather_identity(int fd, enum content_kind content, struct span unique,
 		    struct identity *identity, struct error *err)
 {
-	CLEANUP(mapped_file_close) struct mapped_file mapping;
-	struct elf_file file;
-	int ret = mapped_file_open(fd, &mapping, err);
-	if (ret == 0)
-		ret = elf_file_parse(mapping.bytes, mapping.size_bytes, &file, err);
+	CLEANUP(mapped_elf_release) struct mapped_elf elf;
+	int ret = mapped_elf_open(fd, &elf, err);
 	if (ret < 0)
 		return ret;
-	identity_of_file(&file, identity);
+	identity_of_file(&elf.file, identity);
 	if (content != CONTENT_NONE)
-		identity_add_content(&file, content, unique, identity);
-	elf_file_release(&file);
+		identity_add_content(&elf.file, content, unique, identity);
 	return 0;
 }
 
@@ -328,28 +323,23 @@ int gather_records(int fd, int debug_fd, const uint64_t *vaddrs, size_t count, u
 		   struct record_set *out, struct gather_counts *counts,
 		   const struct gather_parts *parts, struct error *err)
 {
-	CLEANUP(mapped_file_close) struct mapped_file mapping = { 0 };
-	CLEANUP(mapped_file_close) struct mapped_file debug_mapping = { 0 };
-	CLEANUP(elf_file_release) struct elf_file file = { 0 };
-	CLEANUP(elf_file_release) struct elf_file debug = { 0 };
+	CLEANUP(mapped_elf_release) struct mapped_elf main = { 0 };
+	CLEANUP(mapped_elf_release) struct mapped_elf debug = { 0 };
 	*counts = (struct gather_counts){ 0 };
-	int ret = mapped_file_open(fd, &mapping, err);
-	if (ret == 0)
-		ret = elf_file_parse(mapping.bytes, mapping.size_bytes, &file, err);
+	int ret = mapped_elf_open(fd, &main, err);
 	if (ret < 0)
 		return ret;
 	bool use_debug = false;
 	if (debug_fd >= 0) {
 		/* A debug file that cannot be read is left out, and counted as refused. */
-		ret = mapped_file_open(debug_fd, &debug_mapping, NULL);
-		if (ret == 0)
-			ret = elf_file_parse(debug_mapping.bytes, debug_mapping.size_bytes, &debug,
-					     NULL);
-		use_debug = ret == 0 && debug_matches(&file, &debug);
+		ret = mapped_elf_open(debug_fd, &debug, NULL);
+		use_debug = ret == 0 && debug_matches(&main.file, &debug.file);
 		counts->debug_refused = !use_debug;
 	}
-	int lines_fd = has_lines(&file) ? fd : use_debug && has_lines(&debug) ? debug_fd : -1;
-	ret = gather_from(&file, use_debug ? &debug : NULL, lines_fd, vaddrs, count, what, parts,
-			  out, counts, err);
+	int lines_fd = has_lines(&main.file)		     ? fd
+		       : use_debug && has_lines(&debug.file) ? debug_fd
+							     : -1;
+	ret = gather_from(&main.file, use_debug ? &debug.file : NULL, lines_fd, vaddrs, count, what,
+			  parts, out, counts, err);
 	return ret == -ENOMEM ? error_set(err, ret, "out of memory") : ret;
 }

@@ -4,24 +4,19 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/mapped_file.h"
-#include "image/elf_file.h"
+#include "image/mapped_elf.h"
 #include "unwind/frame_rules.h"
 #include "unwind/frame_table.h"
 
 int gather_frame_table(int fd, struct buffer *out, struct error *err)
 {
-	CLEANUP(mapped_file_close) struct mapped_file mapping;
+	CLEANUP(mapped_elf_release) struct mapped_elf elf;
 	CLEANUP(frame_rules_release) struct frame_rules rules = { 0 };
-	struct elf_file file;
-	int ret = mapped_file_open(fd, &mapping, err);
-	if (ret == 0)
-		ret = elf_file_parse(mapping.bytes, mapping.size_bytes, &file, err);
+	int ret = mapped_elf_open(fd, &elf, err);
 	if (ret < 0)
 		return ret;
-	ret = frame_rules_read(&file, &rules);
+	ret = frame_rules_read(&elf.file, &rules);
 	if (ret == 0)
-		ret = frame_table_put(&rules, file.machine, out);
-	elf_file_release(&file);
+		ret = frame_table_put(&rules, elf.file.machine, out);
 	return ret < 0 ? error_set(err, ret, "out of memory") : 0;
 }

@@ -467,7 +467,7 @@ int file_learn_frames(struct file_table *table, uint32_t number, struct buffer *
 	int ret = fd < 0 ? fd : reader_frame_table(table->reader, fd, out, NULL);
 	bool spent = is_spent(table);
 	stop_paying(table);
-	if (ret == -ENOMEM || ret == 0 || file_ways_refused(ret))
+	if (ret == -ENOMEM || ret == -E2BIG || ret == 0 || file_ways_refused(ret))
 		return ret;
 	return spent ? -EDQUOT : -ENOENT;
 }

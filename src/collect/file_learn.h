@@ -27,7 +27,7 @@ int file_learn_mapped(struct file_table *table, uint32_t number, const struct fi
 /* A sample fell into it: reads its content, and copies it where it may be gone before its names and
  * code are read. */
 void file_learn_sampled(struct file_table *table, uint32_t number);
-/* Appends the table of its unwind rules (unwind/frame_table.h). 0; -ENOENT: it has none, or cannot be
- * opened; or a code that file_ways_refused() knows: it may have one when there is time again; or
- * -ENOMEM. */
+/* Appends the table of its unwind rules (unwind/frame_table.h). 0; -ENOENT: it has none, or cannot
+ * be opened; -E2BIG: it would be too large; a code that file_ways_refused() knows: it may have one
+ * when there is time again; or -ENOMEM. */
 int file_learn_frames(struct file_table *table, uint32_t number, struct buffer *out);

@@ -64,8 +64,10 @@ static int make(struct frame_tables *tables, uint32_t number, struct frame_table
 	int ret = file_learn_frames(tables->files, number, &bytes);
 	if (ret == -ENOMEM)
 		return ret;
-	file->state = ret == 0 || ret == -ENOENT ? FRAME_TABLES_NONE : FRAME_TABLES_REFUSED;
+	file->state = ret == 0 || ret == -ENOENT || ret == -E2BIG ? FRAME_TABLES_NONE
+								  : FRAME_TABLES_REFUSED;
 	file->retry_ns = clock_monotonic_ns() + RETRY_NS;
+	tables->refused += ret == -E2BIG;
 	if (ret == 0 && frame_table_read((struct span){ bytes.data, bytes.size }, &table) &&
 	    table.head.page_count && table.head.machine == WALK_MACHINE)
 		ret = frame_pool_add(&tables->pool, &table, &file->entry);

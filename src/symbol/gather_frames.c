@@ -18,5 +18,10 @@ int gather_frame_table(int fd, struct buffer *out, struct error *err)
 	ret = frame_rules_read(&elf.file, &rules);
 	if (ret == 0)
 		ret = frame_table_put(&rules, elf.file.machine, out);
-	return ret < 0 ? error_set(err, ret, "out of memory") : 0;
+	if (ret < 0)
+		return error_set(err, ret,
+				 ret == -E2BIG
+					 ? "unwind rules that hold over more code than is followed"
+					 : "out of memory");
+	return 0;
 }

@@ -127,6 +127,10 @@ static int put_pages(struct writing *writing, const struct frame_table_head *hea
 		make_page(writing, head->first_page + i, &next);
 		buffer_append_u32(out, (uint32_t)writing->page_words);
 		buffer_append(&pages, writing->page, writing->page_words * sizeof(*writing->page));
+		if (pages.size / sizeof(*writing->page) > FRAME_TABLE_WORDS_MOST) {
+			buffer_release(&pages);
+			return -E2BIG;
+		}
 	}
 	buffer_append(out, pages.data, pages.size);
 	int ret = pages.failed || out->failed ? -ENOMEM : 0;

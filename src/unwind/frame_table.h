@@ -28,7 +28,12 @@ struct frame_table_head {
 
 #define FRAME_TABLE_MAGIC 0x31746663u /* "cft1" */
 
-/* Appends the table of a file; that of one without rules has no pages. 0 or -ENOMEM. */
+/* Of its pages: no pool takes more (frame_pool.h). Rules that hold over gigabytes, which a file of
+ * two kilobytes can say, would take 34 MB. */
+#define FRAME_TABLE_WORDS_MOST ((uint64_t)FRAME_SLAB_MOST * FRAME_SLAB_WORDS / 4)
+
+/* Appends the table of a file; that of one without rules has no pages. 0, -ENOMEM, or -E2BIG: it
+ * would be larger. */
 int frame_table_put(const struct frame_rules *rules, uint16_t machine, struct buffer *out);
 
 /* A table that was checked: its parts lie within it, and none is larger than a slab. */

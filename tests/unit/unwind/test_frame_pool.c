@@ -120,6 +120,21 @@ static void what_is_too_large_is_refused(void **state)
 	frame_pool_release(&pool);
 }
 
+/* Two rows, 4 GB from one another: each page between them has the first one's rule. */
+static void rules_that_hold_over_gigabytes_are_refused(void **state)
+{
+	CLEANUP(frame_rules_release) struct frame_rules far = make_rules(0, 2, 2);
+	CLEANUP(frame_rules_release) struct frame_rules near = make_rules(0, 2, 2);
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	CLEANUP(buffer_release) struct buffer others = { 0 };
+	(void)state;
+	far.rows[1].offset = 0xfffe0000;
+	near.rows[1].offset = 0x10000000;
+	assert_int_equal(frame_table_put(&far, EM_X86_64, &bytes), -E2BIG);
+	assert_true(bytes.size < (1 << 20));
+	assert_int_equal(frame_table_put(&near, EM_X86_64, &others), 0);
+}
+
 static void tables_that_contradict_themselves_are_refused(void **state)
 {
 	CLEANUP(frame_rules_release) struct frame_rules rules = make_rules(100, 1000, 300);
@@ -147,6 +162,7 @@ int main(void)
 		cmocka_unit_test(every_place_has_its_rule),
 		cmocka_unit_test(the_oldest_give_way),
 		cmocka_unit_test(what_is_too_large_is_refused),
+		cmocka_unit_test(rules_that_hold_over_gigabytes_are_refused),
 		cmocka_unit_test(tables_that_contradict_themselves_are_refused),
 	};
 	return cmocka_run_group_tests_name("frame pool", tests, NULL, NULL);

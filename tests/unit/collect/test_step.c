@@ -132,6 +132,7 @@ static void a_thread_is_stepped_and_let_go(void **state)
 
 static void calls_all_the_time(void)
 {
+	getppid(); /* binding its name takes more instructions than a stretch has */
 	for (;;) {
 		told->turns++;
 		getppid();
@@ -148,7 +149,8 @@ static void system_calls_are_not_stepped(void **state)
 		step(pid, STEP_LIMIT, steps);
 		if (refused(steps))
 			break;
-		assert_true(steps->end == STEP_UNSAFE || steps->end == STEP_IDLE);
+		if (steps->end != STEP_UNSAFE && steps->end != STEP_IDLE)
+			fail_msg("ends with %d after %zu steps", steps->end, steps->count);
 		if (steps->end == STEP_UNSAFE)
 			assert_false(step_is_safe(steps->places[steps->count].code));
 		for (size_t k = 0; k < steps->count; k++)
@@ -391,7 +393,8 @@ static void unsafe_instructions_are_known(void **state)
 		{ 0x0f, 0xa2 },
 	};
 	static const uint8_t safe[][STEP_CODE_BYTES] = {
-		{ 0x90 }, { 0x0f, 0x1f }, { 0x0f, 0x31 }, { 0x48, 0x8b, 0x05 }, { 0xf3, 0xa4 }, { 0 },
+		{ 0x90 },	{ 0x0f, 0x1f }, { 0x0f, 0x31 }, { 0x48, 0x8b, 0x05 },
+		{ 0xf3, 0xa4 }, { 0 },
 	};
 #else
 	static const uint8_t unsafe[][STEP_CODE_BYTES] = {

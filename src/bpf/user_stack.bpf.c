@@ -136,7 +136,6 @@ struct work {
 	__u32 changes, pid, next, generation;
 	__u32 turn, copied; /* bytes of copies in that turn */
 	__u32 guesses; /* that the frame which is walked to now is the next of */
-	__u32 asks;    /* the walk has ended where rules may come */
 	struct user_stack_head head;
 	__u64 frames[USER_STACK_FRAMES_MOST + 1];
 	__u64 borders[KERNEL_BORDERS_MOST];
@@ -214,14 +213,13 @@ static __always_inline __u64 rule_of(const struct user_stack_table *table, __u64
 /* ---- Mappings */
 
 /* Fills in what is known of the rules of a file. */
-static __always_inline void know_file(struct work *work, struct mapping *mapping,
-				      const struct user_stack_key *key)
+static __always_inline void know_file(struct mapping *mapping, const struct user_stack_key *key)
 {
 	__u32 *number = bpf_map_lookup_elem(&files, key);
 	mapping->known = number ? *number != USER_STACK_ASKED : !shared.room;
 	mapping->may_guess = mapping->known && (!number || *number != USER_STACK_POSTPONED);
 	if (!mapping->known)
-		work->head.missing = *key;
+		mapping->table.key = *key;
 	if (!number || !mapping->may_guess)
 		return;
 	__u32 at = *number - 1;
@@ -268,7 +266,7 @@ static __always_inline struct mapping *mapping_of(struct work *work, __u64 addre
 		   read_word(work->mm + FIELD(mm_vdso)) != start) {
 		return mapping; /* code that the process made itself */
 	}
-	know_file(work, mapping, &key);
+	know_file(mapping, &key);
 	if (!mapping->known)
 		mapping->end = mapping->start; /* it will be known soon */
 	return mapping;
@@ -316,9 +314,9 @@ static __always_inline int step(struct work *work)
 			rule = walk_leaf_rule(MACHINE);
 	}
 	enum walk_end end = walk_step(state, MACHINE, rule, may_guess, 0);
-	if (end == WALK_NO_TABLE) {
+	if (end == WALK_NO_TABLE && !mapping->known) {
+		work->head.missing = mapping->table.key;
 		work->head.missing_address = address;
-		work->asks = !mapping->known;
 	}
 	if (end == WALK_LOST && MACHINE == WALK_X86_64 && !state->follow) {
 		/* Few stacks need rbx: those are walked once more. */
@@ -477,7 +475,7 @@ int walk_stack(struct bpf_perf_event_data *sample)
 	}
 	keep_mappings(work, task, mm);
 	work->state = *state;
-	work->guesses = work->asks = 0;
+	work->guesses = 0;
 	work->head = (struct user_stack_head){ .kind = USER_STACK_FRAMES, .narrow = narrow };
 	if (narrow) {
 		work->head.end = WALK_NO_REGISTERS;
@@ -488,7 +486,7 @@ int walk_stack(struct bpf_perf_event_data *sample)
 	for (__u32 i = 0; i < 2 * USER_STACK_FRAMES_MOST; i++)
 		if (walk_once(i))
 			break;
-	if (work->head.end == WALK_NO_TABLE && work->asks && has_room(work, task)) {
+	if (work->head.missing.inode && has_room(work, task)) {
 		ask(work);
 		put_copy(sample, work);
 	} else {

@@ -46,8 +46,8 @@ struct user_stack_head {
 	uint16_t count;	 /* frames; of a copy: bytes of stack */
 	uint16_t narrow; /* a 32-bit program's */
 	uint16_t first;	 /* the file below was not asked for before */
-	/* WALK_NO_TABLE, USER_STACK_COPY: the file whose rules are missing, and an address in it.
-	 */
+	/* WALK_NO_TABLE: the file whose rules are missing, and an address in it; all 0 where they
+	 * cannot be had now, and nothing is asked for. */
 	struct user_stack_key missing;
 	uint64_t missing_address;
 };
@@ -64,7 +64,7 @@ struct user_stack_head {
 /* What both sides change while it runs. */
 struct user_stack_state {
 	uint32_t generation; /* of what is known about files: mappings are looked up anew then */
-	uint32_t nothing; /* 0, which the kernel's verifier does not know */
+	uint32_t nothing;    /* 0, which the kernel's verifier does not know */
 	uint32_t room; /* bytes of copies that a CPU may add in one turn; 0: no file is asked for */
 	uint32_t turn; /* the user has taken what was added before */
 	uint32_t root; /* process: files are asked for below it alone; 0: for all */

@@ -149,9 +149,8 @@ int stacks_tell_rules(struct session *session, struct process *process, struct s
 {
 	struct user_stack_read read;
 	const struct mapping *mapping;
-	if (!process || !user_stack_read(added, &read) || read.head.end != WALK_NO_TABLE ||
-	    !read.head.missing.inode)
-		return 0; /* nothing is asked for */
+	if (!process || !user_stack_read(added, &read) || !read.head.missing.inode)
+		return 0;
 	int ret = session_find_mapping(session, process, read.head.missing_address, &mapping);
 	if (ret < 0 || !mapping)
 		return ret;

@@ -59,6 +59,20 @@ check() {
 }
 culprit record -q -F 500 -g -o walked.prof -- ./chain
 check "as is usual" walked.prof
+bytes_of_a_sample() { # PROFILE
+	echo $(($(bill "$1" ring_bytes) / $(bill "$1" stored)))
+}
+# Where the kernel walks, it does for user code alone, too; beside --edges it cannot, which is said.
+if [ "$(bytes_of_a_sample walked.prof)" -le 3000 ]; then
+	culprit record -q -F 500 -g --user -o user-code.prof -- ./chain
+	check "of user code" user-code.prof
+	expect_between "bytes of a sample of user code" "$(bytes_of_a_sample user-code.prof)" 1 3000
+	culprit record -F 500 -g --edges -o edges.prof -- ./chain 2>said || fail "--edges: $(cat said)"
+	if [ "$(bytes_of_a_sample edges.prof)" -gt 3000 ]; then
+		expect_match "what -g --edges says" "$(cat said)" "they bring copies of the stack"
+	fi
+	check "beside --edges" edges.prof
+fi
 # What runs beside is not asked for: its stacks are not copied for want of rules, again and again.
 if [ "$(id -u)" = 0 ]; then
 	cp chain stranger

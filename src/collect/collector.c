@@ -245,8 +245,6 @@ static int open_counters(struct collector *collector, struct error *err)
 	return targets_open(&collector->targets, session, &collector->options, plan, err);
 }
 
-/* Adds the events to the profile, once they are open: where the kernel refused to sample its own
- * code, their names say so. */
 /* Says what the kernel has refused, if it has. `format` has a place for its reason. */
 static void note_refusal(const struct collector *collector, enum collect_note_kind kind,
 			 int refusal, const char *format)
@@ -258,6 +256,8 @@ static void note_refusal(const struct collector *collector, enum collect_note_ki
 	collector_note(collector, kind, text);
 }
 
+/* Adds the events to the profile, once they are open: where the kernel refused to sample its own
+ * code, their names say so. */
 static int name_events(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;

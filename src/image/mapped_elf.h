@@ -16,5 +16,5 @@ struct mapped_elf {
 /* Maps the file, which stays the caller's, and reads its headers. 0, or a negative errno value with
  * *err (may be NULL) as elf_file_parse(); *out can be released in any case. */
 int mapped_elf_open(int fd, struct mapped_elf *out, struct error *err);
-void mapped_elf_release(
-	struct mapped_elf *elf); /* also right for a zeroed one, and for CLEANUP() */
+/* Also right for a zeroed one, and for CLEANUP(). */
+void mapped_elf_release(struct mapped_elf *elf);

@@ -23,8 +23,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/mapped_file.h"
-#include "image/elf_file.h"
+#include "image/mapped_elf.h"
 #include "support/stopped_thread.h"
 #include "unwind/frame_rules.h"
 #include "unwind/stack_walk.h"
@@ -74,19 +73,13 @@ static struct file *file_of(const char *path)
 /* The rules of a file, read when a stack leads there first. */
 static const struct frame_rules *rules_of(struct file *file)
 {
-	struct mapped_file mapped;
-	struct elf_file elf;
+	CLEANUP(mapped_elf_release) struct mapped_elf elf = { 0 };
 	if (file->read)
 		return &file->rules;
 	file->read = true;
 	CLEANUP(close_fd) int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || mapped_file_open(fd, &mapped, NULL) < 0)
-		return &file->rules;
-	if (elf_file_parse(mapped.bytes, mapped.size_bytes, &elf, NULL) == 0) {
-		frame_rules_read(&elf, &file->rules);
-		elf_file_release(&elf);
-	}
-	mapped_file_close(&mapped);
+	if (fd >= 0 && mapped_elf_open(fd, &elf, NULL) == 0)
+		frame_rules_read(&elf.file, &file->rules);
 	return &file->rules;
 }
 

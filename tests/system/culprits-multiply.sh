@@ -2,13 +2,9 @@
 # beside others
 . "$SOURCE/tests/stalls.sh"
 expect_slowed multiply
-# Each round waits two cycles of three for its product. Where interrupts also come before the
-# instruction that waits, not behind it alone (Ice Lake), a part of that counts for the jump ahead of it.
-need_command jq
-before=$(culprit annotate --quiet --json stall_multiply multiply.prof | jq '.procedures[0].rows |
-	(map(select(.text // "" | startswith("imul")).counts[0].samples) | add) / (map(.counts[0].samples // 0) | add)')
+# Each round waits two cycles of three for its product; a part of it may count for the jump ahead.
 where=imul least=0.3
-if awk -v share="$before" 'BEGIN { exit share < 0.1 }'; then
+if awk -v share="$(share_at imul multiply stall_multiply)" 'BEGIN { exit share < 0.1 }'; then
 	where='imul|jne' least=0.2
 fi
 expect_summary multiply stall_multiply causes=operand_chain at="$where" least=$least \

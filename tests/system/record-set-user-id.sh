@@ -13,17 +13,19 @@ cat >rename.c <<'END'
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 int main(void)
 {
-	char name[16];
+	char name[24];
+	int pid = (int)getpid();
 	struct timespec now;
 	for (int n = 0;; n++) {
-		snprintf(name, sizeof(name), "own%d", n);
+		snprintf(name, sizeof(name), "own%x.%x", pid & 0xfff, n);
 		prctl(PR_SET_NAME, name);
 		for (volatile int i = 0; i < 10000; i++)
 			;
 		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-		if (now.tv_sec > 0 || now.tv_nsec >= 500000000)
+		if (now.tv_sec > 0)
 			return 0;
 	}
 }
@@ -41,19 +43,22 @@ int main(void)
 END
 cc -O1 rename.c -o rename
 cc -O1 -static spin.c -o spin
+cp spin asmyself
 chmod 4755 spin
 mkdir -m 777 box
 [ "$($stranger ./spin)" = "65534 0" ] || skip "set-user-ID programs have no effect here"
 
-# He uses up what he has, and goes on as root.
+# He uses up what he has, until his own programs have no names any more, and goes on as root.
 culprit record --quiet -a -F 10000 --no-stash -o names.prof -- sh -c "
 	for i in 1 2 3 4; do $stranger ./rename & done
 	wait
+	$stranger ./asmyself
 	for i in 1 2 3 4; do ln -s ../spin box/asroot\$i; $stranger box/asroot\$i; done" >said
-expect_equal "users of the set-user-ID program" "$(sort -u said)" "65534 0"
+expect_equal "users of the set-user-ID program" "$(grep -v '^65534 65534$' said | sort -u)" "65534 0"
 "$TOOLS/cells" names.prof >cells
 own=$(awk -F '\t' '$1 == "cell" && $11 ~ /^own/ { print $11 }' cells | sort -u | wc -l)
-[ "$own" -ge 8100 ] || skip "only $own names were sampled here, too few for a limit"
+! grep -q asmyself cells || skip "only $own names were sampled here, too few for a limit"
+expect_between "names of one user" "$own" 8000 8192
 ! grep -q asroot cells || fail "names of a set-user-ID program beyond its starter's limit"
 expect_between "names left out" \
 	"$(awk -F '\t' '$1 == "bill" && $4 == "left_out_contexts" { sum += $5 } END { print sum + 0 }' cells)" 1 1000000000

@@ -230,12 +230,13 @@ static void what_is_postponed_costs_no_copies_until_it_is_forgotten(void **state
 	scene_open(&scene);
 	scene.postpones = true;
 	assert_true(reach(&scene, &scene.without_table, WHOLE_WANTED));
-	/* what spins is in one file, and its stacks end there */
-	size_t copies = scene.copies;
-	assert_true(reach(&scene, &scene.without_table, scene.without_table + 5 * WHOLE_WANTED));
+	/* What spins is in one file, and its stacks end there. */
+	size_t copies = scene.copies, ended = scene.without_table;
+	assert_true(reach(&scene, &scene.without_table, ended + 5 * WHOLE_WANTED));
 	print_message("%zu samples, %zu copies before, %zu after, %zu ended\n", scene.samples,
 		      copies, scene.copies, scene.without_table);
-	assert_in_range(scene.copies, copies, copies + 5);
+	/* Another file that is seen late brings as many as fall into one round. */
+	assert_true((scene.copies - copies) * 20 <= scene.without_table - ended);
 	assert_int_equal(scene.guessed, 0);
 
 	copies = scene.copies;

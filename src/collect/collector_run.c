@@ -59,16 +59,22 @@ static uint64_t sideband_bytes(const struct counters *counters)
 	return sum;
 }
 
-/* The end of the step that begins with the first record that waits. */
+/* The end of the step that begins with the first record that waits. No ring is handled beyond what
+ * was copied of every other; the first record is, in any case. */
 static uint64_t step_end_ns(const struct counters *counters, uint64_t limit_ns)
 {
-	uint64_t first_ns = limit_ns;
+	uint64_t first_ns = limit_ns, copied_ns = limit_ns;
 	for (size_t i = 0; i < 2 * counters->cpu_count; i++) {
-		const struct ring_entry *entry = ring_peek(&counters->rings[i]);
+		const struct ring *ring = &counters->rings[i];
+		const struct ring_entry *entry = ring_peek(ring);
 		if (entry && entry->time < first_ns)
 			first_ns = entry->time;
+		if (ring_copied_until(ring) < copied_ns)
+			copied_ns = ring_copied_until(ring);
 	}
-	return limit_ns - first_ns > SERVICE_STEP_NS ? first_ns + SERVICE_STEP_NS : limit_ns;
+	uint64_t end_ns =
+		limit_ns - first_ns > SERVICE_STEP_NS ? first_ns + SERVICE_STEP_NS : limit_ns;
+	return end_ns < copied_ns ? end_ns : copied_ns;
 }
 
 /* Empties the rings and processes their records up to `limit_ns`, in steps, and empties them again

@@ -457,6 +457,7 @@ static int handle_other(struct session *session, const struct perf_record *recor
 int session_copy_rings(struct session *session)
 {
 	struct counters *counters = &session->counters;
+	bool emptied = true;
 	if (ring_keeper_owns_rings(&session->keeper))
 		return 0;
 	for (size_t i = 0; i < 2 * counters->cpu_count; i++) {
@@ -464,8 +465,9 @@ int session_copy_rings(struct session *session)
 		int ret = ring_copy(&counters->rings[i], &counters->samplers[0].layout);
 		if (ret < 0)
 			return ret;
+		emptied &= !counters->rings[i].has_more;
 	}
-	if (session->walker)
+	if (session->walker && emptied)
 		user_stack_taken(session->walker);
 	return 0;
 }

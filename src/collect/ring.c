@@ -191,6 +191,13 @@ int ring_append(struct ring *ring, const void *bytes, size_t size_bytes,
 	return buffer_failed(&ring->copied) ? -ENOMEM : index_records(ring, from, layout);
 }
 
+static bool has_room(const struct ring *ring, size_t size_bytes)
+{
+	size_t most = 2 * ring->data_bytes;
+	size_t limit = most > RING_WAITING_BYTES ? most : RING_WAITING_BYTES;
+	return ring_waiting_bytes(ring) <= limit && size_bytes <= limit - ring_waiting_bytes(ring);
+}
+
 int ring_copy(struct ring *ring, const struct perf_layout *layout)
 {
 	if (!ring->memory)
@@ -199,9 +206,12 @@ int ring_copy(struct ring *ring, const struct perf_layout *layout)
 	struct span parts[2];
 	int ret = perf_ring_written(&written, parts);
 	size_t size = ret < 0 ? 0 : parts[0].size + parts[1].size;
-	if (!size)
+	ring->has_more = ret == 0 && !has_room(ring, size);
+	if (!size || ring->has_more)
 		return ret;
 	compact(ring);
+	if (size > ring->copied.capacity - ring->copied.size && ring->first)
+		move_to_front(ring);
 	size_t from = ring->copied.size;
 	if (size > UINT32_MAX - from)
 		return -EOVERFLOW;

@@ -5,7 +5,9 @@
  * limit. The rest waits for the next call.
  *
  * Copying frees the kernel's room at once, so that a slow consumer loses nothing that
- * a fast one would keep.
+ * a fast one would keep. To bound memory no more than RING_WAITING_BYTES of a ring may wait,
+ * or twice its size where that is more: what the consumer never catches up with the kernel
+ * loses, and counts.
  */
 #pragma once
 
@@ -15,6 +17,9 @@
 
 #include "base/buffer.h"
 #include "base/span.h"
+
+/* Of 10,000 samples a second with short stacks these are 3 s. */
+#define RING_WAITING_BYTES ((size_t)4 << 20)
 
 struct error;
 struct perf_layout;
@@ -42,6 +47,7 @@ struct ring {
 	struct buffer copied;
 	struct ring_entry *entries;
 	size_t first, count, capacity;
+	bool has_more;		/* than was copied: too much waited for it */
 	uint64_t damaged_bytes; /* that are no records */
 	/* For ring_counted(), also while another thread copies: */
 	uint64_t damaged; /* how often a copy had such bytes, up to its end */
@@ -53,8 +59,9 @@ struct ring {
 int ring_map(struct ring *ring, int fd, size_t pages);
 void ring_release(struct ring *ring); /* also right for a zeroed one */
 
-/* Copies what the kernel has written so far and sorts it. 0; -ENOMEM: what was not copied stays in
- * the ring; or -EOVERFLOW: the ring's control page is damaged. */
+/* Copies what the kernel has written so far and sorts it, if there is room for what waits. 0;
+ * -ENOMEM: what was not copied stays in the ring; or -EOVERFLOW: the ring's control page is
+ * damaged. */
 int ring_copy(struct ring *ring, const struct perf_layout *layout);
 
 /* The next record that waits; NULL: none does. */
@@ -73,6 +80,11 @@ static inline size_t ring_waiting_bytes(const struct ring *ring)
 {
 	const struct ring_entry *first = ring_peek(ring);
 	return first ? ring->copied.size - first->at : 0;
+}
+/* Until when all records are copied: of those of other rings, no later one may be handed out. */
+static inline uint64_t ring_copied_until(const struct ring *ring)
+{
+	return ring->has_more && ring_peek(ring) ? ring->entries[ring->count - 1].time : UINT64_MAX;
 }
 /* Reads `damaged` or `bytes` of a ring that another thread may own now. */
 static inline uint64_t ring_counted(const uint64_t *count)

@@ -9,17 +9,10 @@
  * fill 2 MB. */
 #define PAUSE_NS 20000000
 
-static bool is_full(const struct ring *ring)
-{
-	size_t most = 2 * ring->data_bytes;
-	return ring_waiting_bytes(ring) >= (most > RING_KEEPER_BYTES ? most : RING_KEEPER_BYTES);
-}
-
 static void copy(struct ring_keeper *keeper)
 {
 	for (size_t i = 0; i < keeper->count && keeper->result == 0; i++)
-		if (!is_full(&keeper->rings[i]))
-			keeper->result = ring_copy(&keeper->rings[i], keeper->layout);
+		keeper->result = ring_copy(&keeper->rings[i], keeper->layout);
 }
 
 static void pause_or_change(struct ring_keeper *keeper)

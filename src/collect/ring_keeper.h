@@ -1,8 +1,8 @@
 /*
  * ring_keeper - empties rings into memory, on a thread of its own, while the thread that owns them
  * works for longer than they may wait: it adds up an epoch, gathers names, or waits for a disk.
- * Otherwise the kernel would lose records for want of room. To bound its memory the keeper stops
- * copying a ring of which twice its size waits, or RING_KEEPER_BYTES where that is more.
+ * Otherwise the kernel would lose records for want of room. What ring_copy() does not copy, since
+ * much waits, stays there.
  *
  * From ring_keeper_begin() to ring_keeper_end() the keeper owns the rings, but for the two counts
  * of ring_counted(); at all other times it touches nothing. The owner processes what was copied
@@ -13,8 +13,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-#define RING_KEEPER_BYTES ((size_t)4 << 20) /* 3 s of 10,000 samples a second with short stacks */
 
 struct perf_layout;
 struct ring;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -13,6 +14,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "collect/collector_private.h"
+#include "collect/ring.h"
+#include "machine/perf_record.h"
 #include "profile/profile.h"
 #include "support/made_up_collector.h"
 
@@ -120,7 +123,7 @@ static void memory_has_an_end(void **state)
 		fail_msg("%s", err.text);
 	drain(collector);
 	/* Much more than may wait: the last is lost by the kernel, as ever. */
-	while (made_up_collector_served(collector) < RING_KEEPER_BYTES &&
+	while (made_up_collector_served(collector) < RING_WAITING_BYTES - LARGE_BYTES &&
 	       clock_monotonic_ns() - begin_ns < PATIENCE_NS)
 		made += fill(collector);
 	for (int looks = 0; looks < 5; looks++) {
@@ -129,13 +132,77 @@ static void memory_has_an_end(void **state)
 		made += fill(collector);
 	}
 	uint64_t served = made_up_collector_served(collector);
-	assert_in_range(served, RING_KEEPER_BYTES, RING_KEEPER_BYTES + LARGE_BYTES);
+	assert_in_range(served, RING_WAITING_BYTES - LARGE_BYTES, RING_WAITING_BYTES);
+	assert_in_range(ring->copied.capacity, 1, RING_WAITING_BYTES / 2 * 3);
 	assert_int_equal(collector_service(collector, &err), 0);
 	assert_true(made_up_collector_served(collector) > served);
 	assert_true(ring_waiting_bytes(ring) < LARGE_BYTES);
 	const struct timespec settle = { .tv_nsec = 1000000 };
 	nanosleep(&settle, NULL);
 	assert_int_equal(drain(collector), made);
+	collector_free(collector);
+}
+
+/* What is handed out, by the linker's --wrap. */
+static uint64_t last_time;
+static size_t out_of_order;
+
+int __real_session_process_record(void *session, struct ring *ring, const void *record,
+				  size_t size);
+int __wrap_session_process_record(void *session, struct ring *ring, const void *record,
+				  size_t size);
+
+int __wrap_session_process_record(void *session, struct ring *ring, const void *record, size_t size)
+{
+	uint64_t time;
+	size_t at = ring->sideband ? size - 16 : 32;
+	memcpy(&time, (const uint8_t *)record + at, sizeof(time));
+	out_of_order += time < last_time;
+	last_time = time;
+	return __real_session_process_record(session, ring, record, size);
+}
+
+/* Adds a record of now to the ring of the side-band. */
+static void note_loss(struct ring *ring)
+{
+	const struct perf_layout layout = { .sample_type =
+						    PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME,
+					    .sample_id_all = true };
+	const uint64_t words[] = { PERF_RECORD_LOST | UINT64_C(40) << 48, 0, 1,
+				   clock_monotonic_ns(), 0 };
+	assert_int_equal(ring_append(ring, words, sizeof(words), &layout), 0);
+}
+
+/* However far behind: and what waits in the kernel's ring is still handed out before what is later
+ * in another. */
+static void an_owner_who_is_behind_copies_no_more(void **state)
+{
+	(void)state;
+	struct collector *collector = made_up_collector_new(LARGE_BYTES);
+	struct session *session = &collector->session;
+	struct ring *rings = session->counters.rings;
+	struct error err = { 0 };
+	uint64_t served, made = 0;
+	if (collector_start(collector, &err) < 0)
+		fail_msg("%s", err.text);
+	do {
+		made += fill(collector);
+		served = made_up_collector_served(collector);
+		assert_int_equal(session_copy_rings(session), 0);
+	} while (made_up_collector_served(collector) > served);
+	assert_in_range(served, RING_WAITING_BYTES - LARGE_BYTES, RING_WAITING_BYTES);
+	uint64_t copied_until = ring_copied_until(&rings[0]);
+	assert_int_equal(copied_until, rings[0].entries[rings[0].count - 1].time);
+	rings[1].sideband = true;
+	note_loss(&rings[1]);
+
+	last_time = out_of_order = 0;
+	const struct timespec settle = { .tv_nsec = 1000000 };
+	nanosleep(&settle, NULL);
+	assert_int_equal(drain(collector), made);
+	assert_true(last_time > copied_until);
+	assert_int_equal(out_of_order, 0);
+	assert_int_equal(ring_copied_until(&rings[0]), UINT64_MAX);
 	collector_free(collector);
 }
 
@@ -160,6 +227,7 @@ int main(void)
 		cmocka_unit_test(between_two_calls_nothing_is_lost),
 		cmocka_unit_test(an_owner_that_has_them_back_serves_them_alone),
 		cmocka_unit_test(memory_has_an_end),
+		cmocka_unit_test(an_owner_who_is_behind_copies_no_more),
 		cmocka_unit_test(a_ring_that_cannot_be_read_is_told_whoever_serves_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

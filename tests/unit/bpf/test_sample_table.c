@@ -29,8 +29,8 @@
 
 #define CPUS_MOST     1024
 #define EVENT	      5 /* number of the event */
-#define CONTEXTS_MOST 4096
-#define IMAGES_MOST   4096
+#define CONTEXTS_MOST 65536
+#define IMAGES_MOST   65536
 #define PERIOD_NS     100003
 
 /* The clock of all CPUs, counted in a table, and what came out of it. */

@@ -252,13 +252,32 @@ static struct found_code find_known(const struct making *making, struct span cod
 }
 
 /* What a C library's crti.o has put in front of .init and .fini of x86-64, which no entry is about:
- * sub $8,%rsp, and behind it calls; and what its crtn.o ends it with: add $8,%rsp. */
+ * sub $8,%rsp, and behind it calls; and what its crtn.o ends it with: add $8,%rsp and ret. */
+static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+static const uint8_t down[] = { 0x48, 0x83, 0xec, 0x08 };
+static const uint8_t up[] = { 0x48, 0x83, 0xc4, 0x08 };
+
+/* How many of the bytes from `start` to `end`, which ends a segment, are its .fini, of which crti.o
+ * and crtn.o alone have made all. */
+static size_t fini_bytes(const struct making *making, uint64_t start, uint64_t end)
+{
+	static const uint8_t fini[] = { 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
+	struct span code = elf_file_code(making->file, start, end - start);
+	const uint8_t *bytes = code.data;
+	if (making->machine->machine != EM_X86_64 || code.size != end - start ||
+	    code.size < sizeof(fini) ||
+	    memcmp(bytes + code.size - sizeof(fini), fini, sizeof(fini)) != 0)
+		return 0;
+	size_t before = code.size - sizeof(fini);
+	bool marked = before >= sizeof(endbr) &&
+		      memcmp(bytes + before - sizeof(endbr), endbr, sizeof(endbr)) == 0;
+	return sizeof(fini) + (marked ? sizeof(endbr) : 0);
+}
+
+/* Adds rows for .init or .fini, if the code begins with one. */
 static int add_init(struct making *making, const struct elf_segment *segment, uint64_t start,
 		    struct span code)
 {
-	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	static const uint8_t down[] = { 0x48, 0x83, 0xec, 0x08 };
-	static const uint8_t up[] = { 0x48, 0x83, 0xc4, 0x08 };
 	const uint8_t *bytes = code.data;
 	size_t at = 0;
 	if (code.size > INIT_MOST)
@@ -315,8 +334,6 @@ static int add_between(struct making *making, const struct elf_segment *segment,
 		       uint64_t end)
 {
 	uint64_t entry = making->file->entry;
-	if (end - start <= PADDING_MOST)
-		return 0;
 	int ret = add_gap(making, segment, start, end);
 	/* Code that nothing has called, and then what it is followed by. */
 	if (ret < 0 || entry < start || entry >= end)
@@ -383,14 +400,19 @@ static int add_segment_rows(struct making *making, const struct elf_segment *seg
 			break;
 		if (start < end) /* in no segment with code, or in another entry */
 			continue;
-		ret = add_between(making, segment, end, start);
+		if (start - end > PADDING_MOST)
+			ret = add_between(making, segment, end, start);
 		if (ret == 0)
 			ret = add_entry_rows(making, entry, segment);
 		end = last - start < entry->read.size_bytes ? last : start + entry->read.size_bytes;
 	}
-	/* What follows padding may be the next segment's. */
-	if (ret == 0 && last - end > PADDING_MOST)
-		return add_between(making, segment, end, last);
+	uint64_t fini = last - fini_bytes(making, end, last);
+	if (ret == 0 && fini - end > PADDING_MOST)
+		ret = add_between(making, segment, end, fini);
+	if (ret == 0)
+		ret = add_init(making, segment, fini,
+			       elf_file_code(making->file, fini, last - fini));
+	/* What follows may be the next segment's. */
 	return ret < 0 ? ret : add_row(making, offset_of(segment, last), FRAME_CFA_NONE);
 }
 

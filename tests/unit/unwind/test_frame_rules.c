@@ -251,6 +251,51 @@ static bool check_file(const char *path)
 	return true;
 }
 
+/* Where the code of a section has its stack pointer, which no table says. */
+static bool check_section(const struct binary *binary, const char *name)
+{
+	static const uint8_t down[] = { 0x48, 0x83, 0xec, 0x08 };
+	static const uint8_t up[] = { 0x48, 0x83, 0xc4, 0x08, 0xc3 };
+	const struct elf_section *section = elf_file_section(&binary->file, name);
+	if (binary->file.machine != EM_X86_64 || !section)
+		return false;
+	struct span code = elf_file_section_bytes(&binary->file, section);
+	const uint8_t *bytes = code.data;
+	const uint8_t *begins = memmem(bytes, code.size, down, sizeof(down));
+	const uint8_t *ends = memmem(bytes, code.size, up, sizeof(up));
+	if (!begins || !ends)
+		return false;
+	for (size_t at = 0; at < code.size; at++) {
+		bool lower = bytes + at >= begins + sizeof(down) && bytes + at <= ends + 3;
+		frame_rule rule = frame_rules_find(&binary->rules, section->offset + at);
+		assert_int_equal(frame_rule_cfa(rule), FRAME_CFA_STACK);
+		assert_int_equal(frame_rule_offset(rule), lower ? 16 : 8);
+		assert_int_equal(frame_rule_pointer(rule), FRAME_POINTER_SAME);
+	}
+	return true;
+}
+
+static int check_ends(struct dl_phdr_info *info, size_t size, void *count)
+{
+	struct binary binary;
+	(void)size;
+	if (info->dlpi_name[0] != '/' || !open_binary(info->dlpi_name, &binary))
+		return 0;
+	*(unsigned *)count += check_section(&binary, ".init") + check_section(&binary, ".fini");
+	close_binary(&binary);
+	return 0;
+}
+
+static void what_begins_and_ends_a_library_has_rules(void **state)
+{
+	unsigned count = 0;
+	(void)state;
+	dl_iterate_phdr(check_ends, &count);
+	if (!count)
+		SKIP("no library here has such code");
+	printf("%u of .init and .fini\n", count);
+}
+
 static int check_library(struct dl_phdr_info *info, size_t size, void *count)
 {
 	(void)size;
@@ -295,6 +340,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules_of_what_this_program_runs_are_those_of_libdw),
 		cmocka_unit_test(rules_of_large_programs_are_those_of_libdw),
+		cmocka_unit_test(what_begins_and_ends_a_library_has_rules),
 	};
 	return cmocka_run_group_tests_name("frame rules", tests, NULL, NULL);
 }

@@ -38,13 +38,24 @@ static bool begin_threads(struct watched_time *watched, const struct proc_ask *a
 	return true;
 }
 
+/* False also when one has ended since it was opened. */
+static bool begin_processes(struct watched_time *watched, const struct proc_ask *ask)
+{
+	if (!watched->pid_count)
+		return true;
+	if (descendants_read(&watched->before, watched->pids, watched->pid_count, NULL, ask) < 0)
+		return false;
+	for (size_t i = 0; i < watched->pid_count; i++)
+		if (!descendants_find(&watched->before, watched->pids[i]))
+			return false;
+	return true;
+}
+
 void watched_time_begin(struct watched_time *watched, const struct proc_ask *ask)
 {
 	watched->start_ns = clock_monotonic_ns();
-	watched->begun =
-		(watched->pid_count || watched->tid_count) && begin_threads(watched, ask) &&
-		(!watched->pid_count || descendants_read(&watched->before, watched->pids,
-							 watched->pid_count, NULL, ask) == 0);
+	watched->begun = (watched->pid_count || watched->tid_count) &&
+			 begin_threads(watched, ask) && begin_processes(watched, ask);
 }
 
 static uint64_t difference(uint64_t after, uint64_t before)

@@ -43,7 +43,13 @@ for attempt in 1 2 3; do
 done
 expect_between "CPU time in ms beyond the recordings'" $((over / 1000000)) -100000 60
 # One that is gone at the end has no known time. It is by then: the shell has waited for it meanwhile.
-sleep 1 &
+sleep 1000 &
 ending=$!
-culprit record --quiet -F 500 -p $ending,$pid --duration 1300ms -o gone.prof
+trap 'kill $pid $ending 2>/dev/null || true' EXIT
+culprit record --quiet -F 500 -p $ending,$pid --duration 1500ms -o gone.prof &
+recorder=$!
+while kill -0 $recorder 2>/dev/null && ! ls -l /proc/$recorder/fd | grep -q perf_event; do sleep 0.02; done
+kill $ending
+wait $ending || true
+wait $recorder
 expect_equal "CPU time of one that ended" "$(scope gone.prof sampled_user_ns)" null

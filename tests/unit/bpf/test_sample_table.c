@@ -48,8 +48,10 @@ struct scene {
 		struct sample_table_context value;
 		uint64_t samples, of_kernel, of_addresses;
 	} contexts[CONTEXTS_MOST];
+	uint32_t images_end, contexts_end; /* above the highest number */
 	uint64_t samples, entries, unknown, unnamed;
-	uint64_t first, last, in_range; /* offsets or addresses that are counted, of `range_image` */
+	uint64_t first, last,
+		in_range; /* offsets or addresses that are counted, of `range_image` */
 	uint32_t range_image;
 };
 
@@ -61,6 +63,8 @@ static int note_image(void *context, const struct sample_table_image_key *key,
 	assert_true(value->start < value->end && value->pid > 0);
 	scene->images[value->number].key = *key;
 	scene->images[value->number].value = *value;
+	if (value->number >= scene->images_end)
+		scene->images_end = value->number + 1;
 	return 0;
 }
 
@@ -71,6 +75,8 @@ static int note_context(void *context, const struct sample_table_context_key *ke
 	assert_true(value->number > 0 && value->number < CONTEXTS_MOST);
 	scene->contexts[value->number].key = *key;
 	scene->contexts[value->number].value = *value;
+	if (value->number >= scene->contexts_end)
+		scene->contexts_end = value->number + 1;
 	return 0;
 }
 
@@ -129,7 +135,8 @@ static struct scene *begin(const struct sample_table_options *options, uint64_t 
 					.sample_period = period_ns,
 					.exclude_idle = 1,
 					.disabled = 1 };
-	for (int cpu = 0; cpu < CPUS_MOST && (uint32_t)cpu < sample_table_cpus(scene->table); cpu++) {
+	for (int cpu = 0; cpu < CPUS_MOST && (uint32_t)cpu < sample_table_cpus(scene->table);
+	     cpu++) {
 		int fd = perf_open(&attr, -1, cpu, -1, 0);
 		if (fd < 0)
 			continue; /* it is not there now */
@@ -145,8 +152,7 @@ static struct scene *begin(const struct sample_table_options *options, uint64_t 
 }
 
 #define BEGIN(scene, period_ns, ...)                                                               \
-	struct scene *scene =                                                                      \
-		begin(&(struct sample_table_options){ __VA_ARGS__ }, (period_ns));                 \
+	struct scene *scene = begin(&(struct sample_table_options){ __VA_ARGS__ }, (period_ns));   \
 	if (!scene)                                                                                \
 	SKIP("%s", refusal.text)
 
@@ -305,14 +311,15 @@ static void find_spin(uint64_t *start, uint64_t *end, uint64_t *offset, uint64_t
 static uint64_t own_samples(const struct scene *scene)
 {
 	uint64_t own = 0;
-	for (uint32_t i = 1; i < CONTEXTS_MOST; i++)
+	for (uint32_t i = 1; i < scene->contexts_end; i++)
 		if (scene->contexts[i].key.pid == (uint32_t)getpid())
 			own += scene->contexts[i].samples - scene->contexts[i].of_kernel;
 	return own;
 }
 
 /* Samples of user code are in spin(), which lies at `first`, but for those of the clock: most, on a
- * machine that is emulated, where interrupts come as a system call ends. Few are in user code there. */
+ * machine that is emulated, where interrupts come as a system call ends. Few are in user code
+ * there. */
 static void count_spin(struct scene *scene, uint64_t first)
 {
 	uint64_t before = own_samples(scene);
@@ -338,7 +345,7 @@ static void places_are_offsets_in_files(void **state)
 	find_spin(&start, &finish, &offset, &inode);
 	burn(20000000);
 	drain(scene);
-	for (uint32_t i = SAMPLE_TABLE_IMAGES; i < IMAGES_MOST; i++)
+	for (uint32_t i = SAMPLE_TABLE_IMAGES; i < scene->images_end; i++)
 		if (scene->images[i].key.inode == inode && scene->images[i].value.start == start)
 			scene->range_image = i;
 	if (!scene->range_image) {
@@ -349,9 +356,9 @@ static void places_are_offsets_in_files(void **state)
 	assert_int_equal(scene->images[scene->range_image].value.offset, offset);
 	count_spin(scene, (uintptr_t)spin - start + offset);
 	/* unless they are to stay addresses */
-	assert_int_equal(sample_table_keep_addresses(scene->table,
-						     &scene->images[scene->range_image].key),
-			 0);
+	assert_int_equal(
+		sample_table_keep_addresses(scene->table, &scene->images[scene->range_image].key),
+		0);
 	drain(scene);
 	scene->range_image = SAMPLE_TABLE_ADDRESS;
 	count_spin(scene, (uintptr_t)spin);
@@ -369,7 +376,8 @@ static void code_without_a_file_is_an_address_of_its_process(void **state)
 	static const uint8_t code[] = { 0x00, 0x04, 0x00, 0xf1, 0xe1, 0xff,
 					0xff, 0x54, 0xc0, 0x03, 0x5f, 0xd6 };
 #endif
-	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *page =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(page, MAP_FAILED);
 	memcpy(page, code, sizeof(code));
 	__builtin___clear_cache((char *)page, (char *)page + sizeof(code));
@@ -387,7 +395,7 @@ static void code_without_a_file_is_an_address_of_its_process(void **state)
 	}
 	stop(scene);
 	uint64_t own = 0, addresses = 0;
-	for (uint32_t i = 1; i < CONTEXTS_MOST; i++)
+	for (uint32_t i = 1; i < scene->contexts_end; i++)
 		if (scene->contexts[i].key.kind == SAMPLE_TABLE_BY_PROCESS &&
 		    scene->contexts[i].key.pid == (uint32_t)getpid()) {
 			own += scene->contexts[i].samples;
@@ -413,7 +421,7 @@ static unsigned contexts_named(const struct scene *scene, const char *name, uint
 {
 	unsigned count = 0;
 	*samples = 0;
-	for (uint32_t i = 1; i < CONTEXTS_MOST; i++)
+	for (uint32_t i = 1; i < scene->contexts_end; i++)
 		if (scene->contexts[i].value.number &&
 		    scene->contexts[i].key.kind == SAMPLE_TABLE_BY_NAME &&
 		    !strcmp(scene->contexts[i].key.name, name)) {
@@ -450,7 +458,7 @@ static void a_process_is_another_one_after_exec(void **state)
 	}
 	wait_for(pid);
 	stop(scene);
-	for (uint32_t i = 1; i < CONTEXTS_MOST; i++) {
+	for (uint32_t i = 1; i < scene->contexts_end; i++) {
 		const struct sample_table_context_key *key = &scene->contexts[i].key;
 		if (key->pid != (uint32_t)pid)
 			continue;
@@ -473,7 +481,7 @@ static void threads_may_be_told_apart(void **state)
 	burn(5000000);
 	stop(scene);
 	unsigned own = 0;
-	for (uint32_t i = 1; i < CONTEXTS_MOST; i++)
+	for (uint32_t i = 1; i < scene->contexts_end; i++)
 		own += scene->contexts[i].key.tid == (uint32_t)getpid() &&
 		       scene->contexts[i].key.kind == SAMPLE_TABLE_BY_THREAD;
 	assert_int_equal(own, 1);

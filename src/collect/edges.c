@@ -69,6 +69,7 @@ static void worker_release(struct edges *edges, struct edge_worker *worker)
 	edge_batch_release(&worker->under_way, edges->shares);
 	edge_batch_release(&worker->spare, edges->shares);
 	helper_kill(&worker->helper); /* it keeps nothing that an orderly end would save */
+	helper_stop(&worker->helper); /* frees what is known of earlier ones */
 	free(worker->file_states);
 }
 

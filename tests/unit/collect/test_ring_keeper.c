@@ -133,6 +133,7 @@ static void memory_has_an_end(void **state)
 	}
 	uint64_t served = made_up_collector_served(collector);
 	assert_in_range(served, RING_WAITING_BYTES - LARGE_BYTES, RING_WAITING_BYTES);
+	assert_int_equal(ring_keeper_end(&collector->session.keeper), 0);
 	assert_in_range(ring->copied.capacity, 1, RING_WAITING_BYTES / 2 * 3);
 	assert_int_equal(collector_service(collector, &err), 0);
 	assert_true(made_up_collector_served(collector) > served);
@@ -202,6 +203,7 @@ static void an_owner_who_is_behind_copies_no_more(void **state)
 	assert_int_equal(drain(collector), made);
 	assert_true(last_time > copied_until);
 	assert_int_equal(out_of_order, 0);
+	assert_int_equal(ring_keeper_end(&session->keeper), 0);
 	assert_int_equal(ring_copied_until(&rings[0]), UINT64_MAX);
 	collector_free(collector);
 }

@@ -24,6 +24,12 @@ END
 	expect_between "stacks of $2 that are not whole: $(cat found)" $((all - whole)) 0 $((all / 100 + 1))
 }
 compare 400 cc -O2 -w -c compiled.c -o compiled.o
+cat >clock.c <<'END'
+#include <sys/time.h>
+int main(void) { struct timeval now; for (int i = 0; i < 20000000; i++) gettimeofday(&now, 0); }
+END
+cc -O1 clock.c -o clock
+compare 100 ./clock
 # compare_if_here COUNT COMMAND...
 compare_if_here() {
 	! command -v "$2" >/dev/null || compare "$@"

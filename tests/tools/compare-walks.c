@@ -22,8 +22,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/error.h"
+#include "image/elf_file.h"
 #include "image/mapped_elf.h"
+#include "image/vdso.h"
 #include "support/stopped_thread.h"
 #include "unwind/frame_rules.h"
 #include "unwind/stack_walk.h"
@@ -32,6 +36,7 @@
 #define FILES_MOST 256
 #define MAPS_MOST  1024
 #define SHOWN	   5
+#define VDSO	   "[vdso]"
 
 struct file {
 	char path[512];
@@ -70,6 +75,16 @@ static struct file *file_of(const char *path)
 	return file;
 }
 
+/* Of what the kernel maps into every process, as it is in this one. */
+static void read_vdso_rules(struct frame_rules *rules)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	CLEANUP(elf_file_release) struct elf_file elf = { 0 };
+	struct error err;
+	if (vdso_read(&bytes, NULL) == 0 && elf_file_parse(bytes.data, bytes.size, &elf, &err) == 0)
+		frame_rules_read(&elf, rules);
+}
+
 /* The rules of a file, read when a stack leads there first. */
 static const struct frame_rules *rules_of(struct file *file)
 {
@@ -77,6 +92,10 @@ static const struct frame_rules *rules_of(struct file *file)
 	if (file->read)
 		return &file->rules;
 	file->read = true;
+	if (strcmp(file->path, VDSO) == 0) {
+		read_vdso_rules(&file->rules);
+		return &file->rules;
+	}
 	CLEANUP(close_fd) int fd = open(file->path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && mapped_elf_open(fd, &elf, NULL) == 0)
 		frame_rules_read(&elf.file, &file->rules);
@@ -96,7 +115,8 @@ static bool read_maps(pid_t pid)
 			   &map->start, &map->end, access, &map->offset, name) < 4 ||
 		    access[2] != 'x')
 			continue;
-		map->file = name[0] == '/' ? file_of(name) : NULL;
+		bool known = name[0] == '/' || strcmp(name, VDSO) == 0;
+		map->file = known ? file_of(name) : NULL;
 		map_count++;
 	}
 	if (from)

@@ -6,7 +6,7 @@
  *
  *	equal		all frames of both
  *	shorter		ours are the first of libdwfl's
- *	longer		likewise, the other way round
+ *	longer		likewise, the other way round; or ours have the innermost one's caller, too
  *	other		a frame differs
  */
 #include <elfutils/libdwfl.h>
@@ -218,6 +218,18 @@ static void show(pid_t pid, const struct walk_frame *ours, size_t count, enum wa
 	}
 }
 
+/* Whether libdwfl passes over the caller of the innermost frame alone, as it does where no table is
+ * about that frame (.fini). */
+static bool misses_caller(const struct walk_frame *ours, size_t count, const struct found *theirs)
+{
+	size_t same = 1;
+	if (count != theirs->count + 1 || count < 3)
+		return false;
+	while (same < theirs->count && ours[same + 1].address == theirs->addresses[same])
+		same++;
+	return same == theirs->count && ours[0].address == theirs->addresses[0] && !ours[1].guessed;
+}
+
 static void compare(pid_t pid)
 {
 	struct walk_frame ours[FRAMES];
@@ -238,7 +250,7 @@ static void compare(pid_t pid)
 		equal++;
 	else if (same == count)
 		shorter++;
-	else if (same == theirs.count)
+	else if (same == theirs.count || misses_caller(ours, count, &theirs))
 		longer++;
 	else
 		other++;

@@ -116,6 +116,13 @@ need_cpu_sampling() {
 	[ ! -s "$rights" ] || skip "cannot sample whole CPUs here: $(cat "$rights")"
 }
 
+# await_events PID: until that recorder has opened its events, or has ended
+await_events() {
+	while kill -0 "$1" 2>/dev/null && ! ls -l "/proc/$1/fd" 2>/dev/null | grep -q perf_event; do
+		sleep 0.02
+	done
+}
+
 # samples PROFILE [FIELD VALUE]...: how many samples the cells have whose fields are these;
 # fields by number: 2 event, 3 kind of image, 4 image, 10 procedure, 11 comm, 12 pid, 13 thread,
 # 14 CPU, 15 cgroup.

@@ -30,19 +30,6 @@ END
 cc -O1 -static execs.c -o execs
 cc -O1 -static unmaps.c -o unmaps
 
-# await_work TICKS: until the recorder has opened its events and the victim has run for so many hundredths of a second
-await_work() {
-	for i in $(seq 400); do
-		! ls -l "/proc/$recorder/fd" 2>/dev/null | grep -q perf_event || break
-		sleep 0.05
-	done
-	begun=$(cut -d ' ' -f 14 "/proc/$victim/stat")
-	for i in $(seq 400); do
-		[ $(($(cut -d ' ' -f 14 "/proc/$victim/stat") - begun)) -lt "$1" ] || break
-		sleep 0.05
-	done
-}
-
 stall execs prog 25
 execs=$stalled
 stall unmaps "" 16
@@ -50,7 +37,10 @@ beside all "$CULPRIT" record -q -a -F 500 --duration 1s -o all.prof
 beside one "$CULPRIT" record -q -F 500 --duration 1s -p $victim -o one.prof
 beside stalled "$CULPRIT" record -q -F 500 -p "$execs" -o stalled.prof
 begin -F 500 -p $victim -o signalled.prof
-await_work 40
+await_events "$recorder"
+victim_ticks() { cut -d ' ' -f 14 "/proc/$victim/stat"; }
+enough=$(($(victim_ticks) + 40))
+while kill -0 "$recorder" 2>/dev/null && [ "$(victim_ticks)" -lt $enough ]; do sleep 0.05; done
 begun_ns=$(date +%s%N)
 kill -INT $recorder
 await 10 "a recording that is asked to end"

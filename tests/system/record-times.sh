@@ -48,7 +48,7 @@ ending=$!
 trap 'kill $pid $ending 2>/dev/null || true' EXIT
 culprit record --quiet -F 500 -p $ending,$pid --duration 1500ms -o gone.prof &
 recorder=$!
-while kill -0 $recorder 2>/dev/null && ! ls -l /proc/$recorder/fd | grep -q perf_event; do sleep 0.02; done
+await_events $recorder
 kill $ending
 wait $ending || true
 wait $recorder

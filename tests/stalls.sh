@@ -68,15 +68,16 @@ if worst and worst[0]["cycles"] > 0.1 * total and "causes" in rules:
 PYTHON
 }
 
-# share_at MNEMONIC KERNEL PROCEDURE: of the procedure's samples, at instructions of that name. At the
-# one that waits there are some where an interrupt also comes before it (Ice Lake; Zen 5 at loads of
-# a slow memory): a part of its wait then counts for the instruction ahead of it.
-share_at() {
+# is_sampled_at MNEMONIC KERNEL PROCEDURE: whether a tenth of the procedure's samples are at instructions
+# of that name. At the one that waits they are where an interrupt also comes before it (Ice Lake; Zen 5
+# at loads of a slow memory): a part of its wait then counts for the instruction ahead of it.
+is_sampled_at() {
 	culprit annotate --quiet --json "$3" "$2.prof" | python3 -c '
 import json, sys
-rows = json.load(sys.stdin)["procedures"][0]["rows"]
-samples = [(row["counts"][0].get("samples", 0) if row.get("counts") else 0, row.get("text") or "") for row in rows]
-print(sum(n for n, text in samples if text.startswith(sys.argv[1])) / max(1, sum(n for n, _ in samples)))' "$1"
+rows = [row for row in json.load(sys.stdin)["procedures"][0]["rows"] if row.get("counts")]
+samples = [(row["counts"][0].get("samples", 0), row.get("text") or "") for row in rows]
+at = sum(n for n, text in samples if text.startswith(sys.argv[1]))
+sys.exit(at < 0.1 * sum(n for n, _ in samples))' "$1"
 }
 
 # expect_slowed KERNEL: slower than its control here, or the test ends.

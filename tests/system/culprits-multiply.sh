@@ -4,7 +4,7 @@
 expect_slowed multiply
 # Each round waits two cycles of three for its product; a part of it may count for the jump ahead.
 where=imul least=0.3
-if awk -v share="$(share_at imul multiply stall_multiply)" 'BEGIN { exit share < 0.1 }'; then
+if is_sampled_at imul multiply stall_multiply; then
 	where='imul|jne' least=0.2
 fi
 expect_summary multiply stall_multiply causes=operand_chain at="$where" least=$least \

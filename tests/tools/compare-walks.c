@@ -6,7 +6,8 @@
  *
  *	equal		all frames of both
  *	shorter		ours are the first of libdwfl's
- *	longer		likewise, the other way round; or ours have the innermost one's caller, too
+ *	longer		likewise, the other way round; or ours have one more, the caller of an
+ *			innermost one that no table is about
  *	other		a frame differs
  */
 #include <elfutils/libdwfl.h>
@@ -159,6 +160,7 @@ static size_t walk(pid_t pid, struct walk_frame *frames, enum walk_end *end)
 struct found {
 	uint64_t addresses[FRAMES];
 	size_t count;
+	bool bare; /* no table is about the innermost one */
 };
 
 static int take_frame(Dwfl_Frame *frame, void *context)
@@ -169,6 +171,25 @@ static int take_frame(Dwfl_Frame *frame, void *context)
 		return DWARF_CB_ABORT;
 	found->addresses[found->count++] = address;
 	return DWARF_CB_OK;
+}
+
+static bool is_about(Dwarf_CFI *table, Dwarf_Addr address)
+{
+	Dwarf_Frame *frame = NULL;
+	bool found = table && dwarf_cfi_addrframe(table, address, &frame) == 0;
+	free(frame);
+	return found;
+}
+
+static bool is_bare(Dwfl *dwfl, Dwarf_Addr address)
+{
+	Dwfl_Module *module = dwfl_addrmodule(dwfl, address);
+	Dwarf_Addr bias = 0;
+	Dwarf_CFI *table = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+	if (is_about(table, address - bias))
+		return false;
+	table = module ? dwfl_module_dwarf_cfi(module, &bias) : NULL;
+	return !is_about(table, address - bias);
 }
 
 /* libdwfl's stack. */
@@ -197,6 +218,7 @@ static void walk_theirs(pid_t pid, struct found *found)
 	double start = now_ns();
 	dwfl_getthread_frames(dwfl, pid, take_frame, found);
 	theirs_ns += now_ns() - start;
+	found->bare = found->count && is_bare(dwfl, found->addresses[0]);
 }
 
 static void show(pid_t pid, const struct walk_frame *ours, size_t count, enum walk_end end,
@@ -218,16 +240,17 @@ static void show(pid_t pid, const struct walk_frame *ours, size_t count, enum wa
 	}
 }
 
-/* Whether libdwfl passes over the caller of the innermost frame alone, as it does where no table is
- * about that frame (.fini). */
+/* Whether ours have all of libdwfl's frames and one more behind the innermost, about which no table
+ * is (.fini): libdwfl passes over its caller. */
 static bool misses_caller(const struct walk_frame *ours, size_t count, const struct found *theirs)
 {
 	size_t same = 1;
-	if (count != theirs->count + 1 || count < 3)
+	if (!theirs->bare || count != theirs->count + 1 || ours[1].guessed ||
+	    ours[0].address != theirs->addresses[0])
 		return false;
 	while (same < theirs->count && ours[same + 1].address == theirs->addresses[same])
 		same++;
-	return same == theirs->count && ours[0].address == theirs->addresses[0] && !ours[1].guessed;
+	return same == theirs->count;
 }
 
 static void compare(pid_t pid)

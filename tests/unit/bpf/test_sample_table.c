@@ -50,8 +50,7 @@ struct scene {
 	} contexts[CONTEXTS_MOST];
 	uint32_t images_end, contexts_end; /* above the highest number */
 	uint64_t samples, entries, unknown, unnamed;
-	uint64_t first, last,
-		in_range; /* offsets or addresses that are counted, of `range_image` */
+	uint64_t first, last, in_range; /* offsets or addresses that are counted, of `range_image` */
 	uint32_t range_image;
 };
 
@@ -135,8 +134,7 @@ static struct scene *begin(const struct sample_table_options *options, uint64_t 
 					.sample_period = period_ns,
 					.exclude_idle = 1,
 					.disabled = 1 };
-	for (int cpu = 0; cpu < CPUS_MOST && (uint32_t)cpu < sample_table_cpus(scene->table);
-	     cpu++) {
+	for (int cpu = 0; cpu < CPUS_MOST && (uint32_t)cpu < sample_table_cpus(scene->table); cpu++) {
 		int fd = perf_open(&attr, -1, cpu, -1, 0);
 		if (fd < 0)
 			continue; /* it is not there now */
@@ -152,7 +150,8 @@ static struct scene *begin(const struct sample_table_options *options, uint64_t 
 }
 
 #define BEGIN(scene, period_ns, ...)                                                               \
-	struct scene *scene = begin(&(struct sample_table_options){ __VA_ARGS__ }, (period_ns));   \
+	struct scene *scene =                                                                      \
+		begin(&(struct sample_table_options){ __VA_ARGS__ }, (period_ns));                 \
 	if (!scene)                                                                                \
 	SKIP("%s", refusal.text)
 
@@ -318,8 +317,7 @@ static uint64_t own_samples(const struct scene *scene)
 }
 
 /* Samples of user code are in spin(), which lies at `first`, but for those of the clock: most, on a
- * machine that is emulated, where interrupts come as a system call ends. Few are in user code
- * there. */
+ * machine that is emulated, where interrupts come as a system call ends. Few are in user code there. */
 static void count_spin(struct scene *scene, uint64_t first)
 {
 	uint64_t before = own_samples(scene);
@@ -356,9 +354,9 @@ static void places_are_offsets_in_files(void **state)
 	assert_int_equal(scene->images[scene->range_image].value.offset, offset);
 	count_spin(scene, (uintptr_t)spin - start + offset);
 	/* unless they are to stay addresses */
-	assert_int_equal(
-		sample_table_keep_addresses(scene->table, &scene->images[scene->range_image].key),
-		0);
+	assert_int_equal(sample_table_keep_addresses(scene->table,
+						     &scene->images[scene->range_image].key),
+			 0);
 	drain(scene);
 	scene->range_image = SAMPLE_TABLE_ADDRESS;
 	count_spin(scene, (uintptr_t)spin);
@@ -376,8 +374,7 @@ static void code_without_a_file_is_an_address_of_its_process(void **state)
 	static const uint8_t code[] = { 0x00, 0x04, 0x00, 0xf1, 0xe1, 0xff,
 					0xff, 0x54, 0xc0, 0x03, 0x5f, 0xd6 };
 #endif
-	uint8_t *page =
-		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(page, MAP_FAILED);
 	memcpy(page, code, sizeof(code));
 	__builtin___clear_cache((char *)page, (char *)page + sizeof(code));

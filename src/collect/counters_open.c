@@ -1,6 +1,7 @@
 #include "collect/counters_private.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -12,6 +13,7 @@
 #include "bpf/sample_extra.h"
 #include "bpf/sample_table.h"
 #include "collect/edge_helper.h"
+#include "collect/perf_limits.h"
 #include "collect/task_open.h"
 #include "machine/event.h"
 #include "machine/perf_open.h"
@@ -106,6 +108,12 @@ static int share_ring(struct counters *counters, struct ring *ring, int fd, stru
 	/* -EPERM: past the memory that this user may lock. Later rings get the smaller size too. */
 	while ((ret = ring_map(ring, fd, *pages)) == -EPERM && *pages > SMALLEST_RING)
 		*pages /= 2;
+	if (ret == -EPERM)
+		return error_set(err, ret,
+				 "cannot map a perf ring of %zu pages on CPU %d: this user's other "
+				 "recordings hold what his rings may have; end one, or raise "
+				 "kernel.perf_event_mlock_kb (%" PRIu64 " now) or ulimit -l",
+				 *pages, counters->cpus[ring->cpu_slot], perf_limit_ring_kb());
 	if (ret < 0)
 		return error_set(err, ret, "cannot map a perf ring of %zu pages on CPU %d: %s",
 				 *pages, counters->cpus[ring->cpu_slot], strerror(-ret));

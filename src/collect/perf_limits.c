@@ -19,3 +19,8 @@ uint64_t perf_limit_stack(void)
 {
 	return read_number("/proc/sys/kernel/perf_event_max_stack");
 }
+
+uint64_t perf_limit_ring_kb(void)
+{
+	return read_number("/proc/sys/kernel/perf_event_mlock_kb");
+}

@@ -391,6 +391,7 @@ int session_add_counts(struct session *session)
 		ret = add_count(session, &counts->counts[i]);
 	add_losses(session);
 	kernel_counts_renew(counts);
+	counts->entries += counts->count;
 	counts->count = counts->news_count = 0;
 	return ret;
 }

@@ -67,6 +67,7 @@ struct kernel_counts {
 	uint32_t *slots;	     /* by CPU: its slot plus one; 0: it is not watched */
 	struct random_state random;
 	uint64_t collected_ns;	     /* when the halves last changed places */
+	uint64_t entries;	     /* that were taken and added, so far */
 };
 
 /* Loads the table, for contexts as `identity` (enum collect_identity) and `follow` need them. 0 or a

@@ -254,6 +254,8 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 		{ BILL_SELF_BYTES, true, memory - ledger->self_bytes },
 		{ BILL_LOST_DAMAGED, true, damaged - ledger->damaged },
 		{ BILL_RING_BYTES, true, bytes - ledger->ring_bytes },
+		{ BILL_TABLE_ENTRIES, session->counted.table != NULL,
+		  session->counted.entries - ledger->table_entries },
 		{ BILL_FRAMES_GUESSED, by_rules, session->frames_guessed - ledger->frames_guessed },
 		{ BILL_RULES_REFUSED, by_rules, session->frames.refused - ledger->rules_refused },
 		{ BILL_LOST_SIDEBAND, true,
@@ -262,6 +264,7 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 	ledger->own_cpu_ns = cpu_ns;
 	ledger->edge_ns = edge_ns;
 	ledger->ring_bytes = bytes;
+	ledger->table_entries = session->counted.entries;
 	ledger->frames_guessed = session->frames_guessed;
 	ledger->rules_refused = session->frames.refused;
 	ledger->lost_sideband = lost;

@@ -77,6 +77,7 @@ struct profile;
 #define BILL_SELF_CPU_NS	"self_cpu_ns"  /* CPU time of the collector itself */
 #define BILL_SELF_BYTES		"self_bytes"   /* bytes of rings, tables and copies of files */
 #define BILL_RING_BYTES		"ring_bytes"   /* bytes that came through the rings */
+#define BILL_TABLE_ENTRIES	"table_entries" /* taken out of the kernel's table of samples */
 #define BILL_INTERPRET_NS	"interpret_ns" /* part of self_cpu_ns: interpreting samples */
 #define BILL_BURSTS		"bursts" /* stretches of single steps, of one instruction or more */
 #define BILL_STEPS		"steps"	 /* instructions in them */

@@ -400,6 +400,11 @@ static void put_collector(const struct report *report, const struct report_text_
 		quantity_bytes(scope->ring_bytes.value, text);
 		buffer_printf(out, ", %s read from the kernel", text);
 	}
+	if (scope->table_entries.known) {
+		buffer_append_text(out, ", ");
+		scope_put_count(out, scope->table_entries.value);
+		buffer_append_text(out, " counts out of its table");
+	}
 	buffer_append_u8(out, '\n');
 }
 

@@ -397,6 +397,7 @@ static void add_collector(struct json_stream *json, const struct report *report)
 		json_stream_null(json, "bursts");
 	add_number(json, "memory_bytes", scope->self_bytes);
 	add_number(json, "ring_bytes", scope->ring_bytes);
+	add_number(json, "table_entries", scope->table_entries);
 	add_number(json, "lost_sideband_records", scope->lost_sideband);
 	if (scope->left_out_count)
 		add_causes(json, "left_out", "samples", scope->left_out, scope->left_out_count);

@@ -66,6 +66,8 @@ bill() {
 }
 expect_between "unknown, in 10000 samples" "$(($(bill bpf.prof unknown_samples) * 10000 / $(bill bpf.prof stored_samples)))" 0 5
 expect_equal "lost" "$(bill bpf.prof lost_samples)" 0
+expect_between "counts out of the table" "$(culprit report --json bpf.prof | jq .collector.table_entries)" 100 "$(bill bpf.prof stored_samples)"
+expect_equal "counts out of no table" "$(culprit report --json ring.prof | jq .collector.table_entries)" null
 
 # A command alone: what is not of it is left out, and its time is whole.
 culprit record -q --engine bpf -e cpu-clock -F 2500 -o command.prof -- sh -c '"$1/two_loops" 200000000; "$1/two_loops" 100000000' \

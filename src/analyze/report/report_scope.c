@@ -154,6 +154,7 @@ static const struct bill_item machine_items[] = {
 	{ BILL_BURST_NS, offsetof(struct scope, bursts.ns) },
 	{ BILL_SELF_BYTES, offsetof(struct scope, self_bytes) },
 	{ BILL_RING_BYTES, offsetof(struct scope, ring_bytes) },
+	{ BILL_TABLE_ENTRIES, offsetof(struct scope, table_entries) },
 	{ BILL_CUT_OFF, offsetof(struct scope, cut_off) },
 	{ BILL_MAPS_CUT, offsetof(struct scope, maps_cut) },
 	{ BILL_TRACE_CUT, offsetof(struct scope, trace_cut) },

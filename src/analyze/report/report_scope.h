@@ -120,8 +120,8 @@ struct scope {
 								   the machine */
 	struct scope_number interpret_ns;			/* of self_cpu_ns */
 	struct scope_bursts bursts;
-	struct scope_number self_cpu_ns, self_bytes, ring_bytes, lost_sideband, cut_off, maps_cut,
-		trace_cut, trace_left_out,
+	struct scope_number self_cpu_ns, self_bytes, ring_bytes, table_entries, lost_sideband,
+		cut_off, maps_cut, trace_cut, trace_left_out,
 		raw_left_out; /* bytes of recordings that were imported */
 	/* What gathering left out: counts by what and why (profile/bill.h), and files. */
 	struct scope_cause left_out[SCOPE_CAUSES], left_out_files[SCOPE_CAUSES];

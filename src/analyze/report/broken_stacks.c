@@ -104,7 +104,8 @@ static int judge_second(const struct judge *judge, const struct profile_frame *f
 static enum unknown_cause cause_of(const struct judge *judge, const struct profile_frame *frame)
 {
 	static const enum unknown_cause causes[] = { UNKNOWN_BEYOND_COPY, UNKNOWN_NO_RULE,
-						     UNKNOWN_NO_STACK, UNKNOWN_TOO_DEEP };
+						     UNKNOWN_NO_STACK, UNKNOWN_TOO_DEEP,
+						     UNKNOWN_NOT_UNWOUND };
 	if (!frame->image)
 		return UNKNOWN_NONE;
 	struct profile_image image = profile_image(judge->profile, frame->image);

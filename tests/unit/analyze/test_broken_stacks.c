@@ -15,15 +15,17 @@
 #include "profile/bill.h"
 #include "support/test_profile.h"
 
-/* "?" is code of no image, "[kernel]!f" the kernel's, "app!f" a function, "app!" one without name.
- */
+/* "?" is code of no image, "?TEXT" callers that are unknown for that cause, "[kernel]!f" the kernel's,
+ * "app!f" a function, "app!" one without name. */
 static uint32_t image_of(struct test_profile *test, const char *text, size_t size)
 {
 	struct profile_image image = { .kind = IMAGE_FILE, .name = { text, size } };
 	uint32_t id;
-	if (size == 1 && *text == '?')
+	if (size && *text == '?')
 		image = (struct profile_image){ .kind = IMAGE_UNKNOWN,
-						.name = span_of_text("no mapping") };
+						.name = size == 1 ? span_of_text("no mapping")
+								  : (struct span){ text + 1,
+										   size - 1 } };
 	if (size && *text == '[')
 		image.kind = IMAGE_KERNEL;
 	if (profile_add_image(test->profile, &image, &id) < 0)
@@ -155,6 +157,26 @@ static void what_cannot_be_told_is_not_judged(void **state)
 	assert_verdict("[kernel]!ret_from_fork_asm;[kernel]!kthread", 0, 0, 0);
 }
 
+/* Whoever walks by rules says why the rest is missing; frame pointers say nothing. */
+static void who_walked_says_why(void **state)
+{
+	(void)state;
+	struct test_profile test = test_profile_new();
+	test_event(&test, "cpu-clock", 1000);
+	add_stack(&test, "?callers beyond the copied stack;app!work", 1);
+	add_stack(&test, "?callers of code without unwind rules;app!work", 2);
+	add_stack(&test, "?callers on a stack that is none;app!work", 4);
+	add_stack(&test, "?callers too deep to follow;app!work", 8);
+	add_stack(&test, "?user stack not unwound;app!work", 16);
+	add_stack(&test, "?;app!work", 32);
+	struct measured measured = measure(&test);
+	assert_int_equal(measured.stacks->broken_samples, 63);
+	assert_int_equal(measured.stacks->walked_samples, 31);
+	assert_int_equal(measured.stacks->beyond_copy_samples, 1);
+	measured_release(&measured);
+	profile_free(test.profile);
+}
+
 /* Of the last frame that is known, by its short name. */
 static void the_code_to_blame_is_ranked(void **state)
 {
@@ -238,6 +260,7 @@ int main(void)
 		cmocka_unit_test(a_stack_from_where_threads_begin_is_whole),
 		cmocka_unit_test(a_stack_that_begins_elsewhere_is_broken),
 		cmocka_unit_test(what_cannot_be_told_is_not_judged),
+		cmocka_unit_test(who_walked_says_why),
 		cmocka_unit_test(the_code_to_blame_is_ranked),
 		cmocka_unit_test(many_images_are_ranked_in_time_of_their_number),
 		cmocka_unit_test(a_stack_that_was_cut_is_not_broken),

@@ -98,6 +98,8 @@ static void count(uint64_t *sum, uint64_t more)
 	__atomic_store_n(sum, *sum + more, __ATOMIC_RELAXED);
 }
 
+/* What is to be attached to a record that the kernel has not written yet is left out at the end: it
+ * comes with the next copy. */
 static int index_records(struct ring *ring, size_t from, const struct perf_layout *layout)
 {
 	size_t known = ring->count;
@@ -109,6 +111,7 @@ static int index_records(struct ring *ring, size_t from, const struct perf_layou
 		if (!size) {
 			count(&ring->damaged, 1);
 			ring->damaged_bytes += left; /* nothing says where the next one starts */
+			before = 0;
 			break;
 		}
 		if (is_attachment(ring, ring->copied.data + at, size)) {
@@ -129,6 +132,7 @@ static int index_records(struct ring *ring, size_t from, const struct perf_layou
 		before = 0;
 		at += size;
 	}
+	ring->copied.size -= before;
 	put_in_order(ring, known);
 	return 0;
 }
@@ -220,9 +224,11 @@ int ring_copy(struct ring *ring, const struct perf_layout *layout)
 		return -ENOMEM;
 	memcpy(room, parts[0].data, parts[0].size);
 	memcpy(room + parts[0].size, parts[1].data, parts[1].size);
+	ret = index_records(ring, from, layout);
+	size = ring->copied.size - from;
 	perf_ring_take(&written, size);
 	count(&ring->bytes, size);
-	return index_records(ring, from, layout);
+	return ret;
 }
 
 /* Earlier times first; at equal times the side-band, then the lower ring. */

@@ -2,7 +2,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -252,6 +254,41 @@ static void what_is_attached_comes_with_the_record_behind_it(void **state)
 	ring_release(&ring);
 }
 
+/* The kernel writes the two one after the other, and a copy may come between. */
+static void what_is_attached_is_left_until_its_record_is_there(void **state)
+{
+	(void)state;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *memory = aligned_alloc(page, 2 * page);
+	assert_non_null(memory);
+	memset(memory, 0, 2 * page);
+	struct perf_event_mmap_page *control = (struct perf_event_mmap_page *)memory;
+	struct ring ring = { .attached_id = 9, .memory = memory, .data_bytes = page };
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	struct attached seen = { .count = 0 };
+	put_sample(&bytes, 10, 1);
+	put_sample_of(&bytes, 9, 25, 100);
+	for (int look = 0; look < 2; look++) {
+		memcpy(memory + page, bytes.data, bytes.size);
+		control->data_head = bytes.size;
+		assert_int_equal(ring_copy(&ring, &layout), 0);
+		assert_int_equal(control->data_tail, 40);
+		assert_int_equal(ring_counted(&ring.bytes), 40);
+	}
+	put_sample(&bytes, 20, 1);
+	memcpy(memory + page, bytes.data, bytes.size);
+	control->data_head = bytes.size;
+	assert_int_equal(ring_copy(&ring, &layout), 0);
+	assert_int_equal(control->data_tail, 120);
+	assert_int_equal(ring_merge(&ring, 1, UINT64_MAX, see_attached, &seen), 0);
+	assert_int_equal(seen.count, 2);
+	assert_int_equal(seen.ips[0], 0);
+	assert_int_equal(seen.ips[1], 100);
+	ring.memory = NULL;
+	ring_release(&ring);
+	free(memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +297,7 @@ int main(void)
 		cmocka_unit_test(memory_of_a_large_copy_is_given_back),
 		cmocka_unit_test(at_one_time_processes_come_before_samples),
 		cmocka_unit_test(what_is_attached_comes_with_the_record_behind_it),
+		cmocka_unit_test(what_is_attached_is_left_until_its_record_is_there),
 		cmocka_unit_test(damaged_bytes_are_counted_and_end_the_copy),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

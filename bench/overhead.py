@@ -1,0 +1,262 @@
+"""Measures what recording the whole machine costs the programs that run on it.
+
+usage: overhead.py [--seconds S] [--percent P] [--workloads NAME,...] [--recorders NAME,...] CULPRIT
+
+As many copies of a workload as there are CPUs run at once, so that whatever a recorder takes is taken
+from them. In each round they run once under each recorder and once under none, in an order drawn by
+chance. What a recorder costs is the mean, over rounds, of the logarithm of its time over that of nobody
+in the same round; its interval is of Student's t, 95 %. Recorders begin some seconds before the clock
+does and end after it: what is measured is a recording that goes on, not how it looks around at first.
+
+Then, from what a sample was found to cost (culprit record, 80 % of samples lie within): what the
+interrupts alone must cost.
+"""
+import argparse
+import math
+import os
+import platform
+import random
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+HALF_WIDTH = 0.005  # an interval that is narrow enough
+FEW_ROUNDS = 5      # below them an interval says nothing
+MOST_ABOVE = 0.005  # what a recording may cost above its budget
+SETTLED_S = 2.5     # after which a recorder has looked at what runs already
+CPUS = len(os.sched_getaffinity(0))
+
+CHASE = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define PLACES ((uint32_t)1 << 24) /* 64 MiB */
+int main(int argc, char **argv)
+{
+	uint32_t *next = malloc(PLACES * sizeof(*next)), at = 0;
+	/* one cycle through all: a linear congruential generator of full period (Hull and Dobell) */
+	for (uint32_t i = 0; i < PLACES; i++)
+		next[i] = (i * 1664525 + 1013904223) % PLACES;
+	for (long turns = argc > 1 ? atol(argv[1]) : 0; turns > 0; turns--)
+		at = next[at];
+	printf("%u\n", at);
+	return 0;
+}
+"""
+LOOP = r"""
+#include <stdint.h>
+#include <stdio.h>
+int main(void)
+{
+	uint64_t state = 1;
+	for (long i = 0; i < 2500000000; i++)
+		state = state * 6364136223846793005u + 1442695040888963407u;
+	printf("%llu\n", (unsigned long long)state);
+	return 0;
+}
+"""
+# A process that serves and one that asks, over one connection.
+SERVER = r"""
+import http.client, http.server, os, signal, socketserver
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+    def do_GET(self):
+        body = b"".join(b"%d\n" % i for i in range(200))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *arguments):
+        pass
+server = socketserver.TCPServer(("127.0.0.1", 0), Handler)
+child = os.fork()
+if not child:
+    server.serve_forever()
+asking = http.client.HTTPConnection("127.0.0.1", server.server_address[1])
+for i in range(8000):
+    asking.request("GET", "/")
+    assert len(asking.getresponse().read()) > 600
+os.kill(child, signal.SIGTERM)
+"""
+SOURCE_TEXT = r"""
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+""" + "".join(
+    f"static int f{i}(const char *s, int n) {{ int sum = 0; for (int i = 0; i < n; i++) sum += (int)strlen(s + i % 3) * {i + 3} ^ n;"
+    f" return sum + (int)(sin(n) * {i}); }}\nint g{i}(int n) {{ return f{i}(\"{'x' * i}\", n) + abs(n); }}\n" for i in range(12))
+
+
+def prepare(name):
+    """The command of a workload, of 2 to 4 s."""
+    def build(text):
+        with open(f"{name}.c", "w") as file:
+            file.write(text)
+        subprocess.run(["cc", "-O2", "-o", name, f"{name}.c", "-lm"], check=True)
+        return f"./{name}"
+
+    if name == "loop":
+        return [build(LOOP)]
+    if name == "memory":
+        return [build(CHASE), "4000000"]
+    if name == "server":
+        with open("server.py", "w") as file:
+            file.write(SERVER)
+        return [sys.executable, "server.py"]
+    if name == "gcc":
+        with open("source.c", "w") as file:
+            file.write(SOURCE_TEXT)
+        return ["sh", "-c", "for i in 1 2 3 4 5 6; do cc -O1 -c -o $$.o source.c || exit; done; rm $$.o"]
+    sys.exit(f"overhead: no workload '{name}'; there are gcc, memory, loop and server")
+
+
+def timed(command):
+    """Mean elapsed seconds of as many copies as there are CPUs."""
+    start = time.monotonic()
+    running = {subprocess.Popen(command, stdout=subprocess.DEVNULL).pid for _ in range(CPUS)}
+    total = 0.0
+    while running:
+        pid, status = os.wait()
+        if pid not in running:
+            continue
+        running.remove(pid)
+        total += time.monotonic() - start
+        if status:
+            sys.exit(f"overhead: {' '.join(command)} failed")
+    return total / CPUS
+
+
+def has_events(pid):
+    try:
+        return any("perf_event" in os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return False
+
+
+class Recorder:
+    """A recording of the whole machine, and the CPU time that it takes itself."""
+
+    def __init__(self, command):
+        self.begin = time.monotonic()
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        while not has_events(self.process.pid):
+            if self.process.poll() is not None:
+                sys.exit(f"overhead: {' '.join(command)}: {self.process.stderr.read().decode()}")
+            time.sleep(0.02)
+        time.sleep(SETTLED_S)
+
+    def own(self):
+        with open(f"/proc/{self.process.pid}/stat") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate()
+
+
+def quantile(freedom):
+    """Of Student's t, 97.5 %: Cornish and Fisher's expansion about the normal one."""
+    z = 1.959964
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+
+
+def interval(logarithms):
+    """Mean and half width of 95 %, as shares."""
+    mean = statistics.fmean(logarithms)
+    if len(logarithms) < FEW_ROUNDS:
+        return math.expm1(mean), math.inf
+    error = statistics.stdev(logarithms) / math.sqrt(len(logarithms))
+    return math.expm1(mean), quantile(len(logarithms) - 1) * error
+
+
+def run(name, recorders, seconds, chance):
+    """Rounds of a workload: by recorder the logarithms of ratios, and shares of a CPU that it took."""
+    command = prepare(name)
+    timed(command)
+    logarithms = {recorder: [] for recorder in recorders}
+    own = {recorder: [] for recorder in recorders}
+    bare = []
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        times = {}
+        order = [None, *recorders]
+        chance.shuffle(order)
+        for recorder in order:
+            recording = Recorder(recorders[recorder]) if recorder else None
+            before = recording.own() if recording else 0
+            times[recorder] = timed(command)
+            if recording:
+                own[recorder].append((recording.own() - before) / times[recorder])
+                recording.end()
+        bare.append(times[None])
+        for recorder in recorders:
+            logarithms[recorder].append(math.log(times[recorder] / times[None]))
+        if all(interval(of)[1] <= HALF_WIDTH for of in logarithms.values()):
+            break
+    return logarithms, own, bare
+
+
+def sample_cost(culprit, percent):
+    """The rate that the budget buys, and what a sample costs in us."""
+    said = subprocess.run([culprit, "record", "-a", "--overhead", str(percent), "--duration", "200ms", "-o", "try.prof"],
+                          capture_output=True, text=True).stderr
+    found = re.search(r"a sample costs ([\d.]+) us here: \S+ % of a CPU buys (\d+) a second", said)
+    if not found:
+        sys.exit(f"overhead: culprit record: {said}")
+    return int(found[2]), float(found[1])
+
+
+def processor():
+    with open("/proc/cpuinfo") as info:
+        return next((line.partition(":")[2].strip() for line in info if line.startswith("model name")), platform.machine())
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--seconds", type=float, default=12)
+    parser.add_argument("--percent", type=float, default=1)
+    parser.add_argument("--workloads", default="loop")
+    parser.add_argument("culprit")
+    parser.add_argument("--recorders", help="of those that are here; default: all")
+    options = parser.parse_args()
+    rate, cost_us = sample_cost(options.culprit, options.percent)
+    with open("/proc/loadavg") as load:
+        print(f"machine: {processor()}, {CPUS} CPUs, {platform.release()}, load {load.read().split()[0]}")
+    interrupts = rate * cost_us / 1e6
+    print(f"budget {options.percent:g} %: {rate} samples a second and CPU; each costs {cost_us} us: its interrupts must cost "
+          f"{100 * interrupts:.2f} %")
+    record = [options.culprit, "record", "-q", "-a", "-F", str(rate), "-o", "o.prof"]
+    recorders = {"culprit record -a": record, "culprit record -a -g": [*record, "-g"],
+                 "culprit record -a --engine bpf": [*record, "--engine", "bpf"]}
+    if subprocess.run([*recorders["culprit record -a --engine bpf"], "--duration", "100ms"], capture_output=True).returncode:
+        del recorders["culprit record -a --engine bpf"]
+        print("no BPF engine here")
+    perf = ["perf", "record", "-q", "-a", "-F", str(rate), "-o", "perf.data"]
+    try:
+        if subprocess.run([*perf, "--", "true"], capture_output=True).returncode == 0:
+            recorders |= {"perf record -a": perf, "perf record -a -g": [*perf, "-g"]}
+    except FileNotFoundError:
+        print("perf is not here")
+    if options.recorders:
+        recorders = {name: recorders[name] for name in options.recorders.split(",")}
+    chance = random.Random(1)
+    bound = options.percent / 100 + MOST_ABOVE
+    for name in options.workloads.split(","):
+        logarithms, own, bare = run(name, recorders, options.seconds, chance)
+        print(f"{name}: {CPUS} copies of {statistics.fmean(bare):.2f} s, {len(bare)} rounds")
+        for recorder, of in logarithms.items():
+            mean, half = interval(of)
+            known = math.isfinite(half)
+            verdict = f"at most {100 * bound:g} %" if mean + half <= bound else "not shown"
+            print(f"  {recorder:32} {100 * mean:+6.2f} % " + (f"+- {100 * half:.2f}" if known else "+- ?   ") +
+                  f"  itself {100 * statistics.fmean(own[recorder]):5.2f} % of a CPU  {verdict}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

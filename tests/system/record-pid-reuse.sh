@@ -6,6 +6,8 @@ need_command unshare cc
 need_cpu_sampling
 kernel=$(uname -r | awk -F '[.-]' '{ print $1 * 1000 + $2 }')
 [ "$kernel" -ge 6014 ] || skip "before Linux 6.14 kernel.pid_max is one for all pid namespaces"
+unshare --pid --fork --mount --mount-proc sh -c 'echo 400 >/proc/sys/kernel/pid_max' 2>/dev/null ||
+	skip "no pid namespaces with numbers of their own here"
 turns=20000 # a file is known by its code, which differs so
 for name in early later; do
 	turns=$((turns + 1))

@@ -2,7 +2,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 #include "bpf/sample_memory.h"
+#include "collect/perf_limits.h"
 #include "made_up_counters.h"
 
 static void every_event_is_opened_on_every_cpu_and_shares_its_rings(void **state)
@@ -151,10 +154,13 @@ static void rings_shrink_to_the_memory_that_may_be_locked(void **state)
 	made_up.pages_most = 2;
 	scene_init(&s);
 	assert_int_equal(counters_open(&s.counters, -1, 0, &s.err), -EPERM);
-	static const char told[] = "cannot map a perf ring of 4 pages on CPU 0: this user's other "
-				   "recordings hold what his rings may have; end one, or raise "
-				   "kernel.perf_event_mlock_kb (";
-	assert_memory_equal(s.err.text, told, sizeof(told) - 1);
+	char told[256];
+	snprintf(told, sizeof(told),
+		 "cannot map a perf ring of 4 pages on CPU 0: this user's other recordings hold "
+		 "what his rings may have; end one, or raise kernel.perf_event_mlock_kb (%" PRIu64
+		 " now) or ulimit -l",
+		 perf_limit_ring_kb());
+	assert_string_equal(s.err.text, told);
 	scene_end(&s);
 }
 

@@ -85,10 +85,7 @@ expect_between "samples of 400 programs" $(($(samples many.prof 10 busy_one) + $
 
 # An ordinary user, with mounts of its own.
 need_command setpriv
-mkdir open
-chmod 755 . .. ../.. 2>/dev/null || true
-chmod 777 open
-cp "$CULPRIT" "$KERNELS/busy" open
+make_open
 cat >open/inside <<'END'
 mount -t tmpfs none mounted
 cp busy mounted/b

@@ -5,10 +5,7 @@ need_root
 need_command setpriv
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ] || skip "kernel.perf_event_paranoid is not 2"
 
-chmod 755 . .. ../.. 2>/dev/null || true
-mkdir open
-chmod 777 open
-cp "$CULPRIT" "$KERNELS/busy" open
+make_open
 cd open
 nobody() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"

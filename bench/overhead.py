@@ -7,13 +7,14 @@ from them. In each round they run once under each recorder and once under none, 
 chance. What a recorder costs is the mean, over rounds, of the logarithm of its time over that of nobody
 in the same round; its interval is of Student's t, 95 %. Recorders begin some seconds before the clock
 does and end after it: what is measured is a recording that goes on, not how it looks around at first.
+"nobody again" is nobody a second time: its interval has to hold 0.
 
-Then, from what a sample was found to cost (culprit record, 80 % of samples lie within): what the
-interrupts alone must cost.
+At first stands what the interrupts alone must cost, by what `culprit record` found that a sample does.
 """
 import argparse
 import math
 import os
+import pathlib
 import platform
 import random
 import re
@@ -123,7 +124,7 @@ def timed(command):
     while running:
         pid, status = os.wait()
         if pid not in running:
-            continue
+            sys.exit("overhead: a recorder ended before the work that it recorded")
         running.remove(pid)
         total += time.monotonic() - start
         if status:
@@ -142,22 +143,29 @@ class Recorder:
     """A recording of the whole machine, and the CPU time that it takes itself."""
 
     def __init__(self, command):
-        self.begin = time.monotonic()
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         while not has_events(self.process.pid):
             if self.process.poll() is not None:
                 sys.exit(f"overhead: {' '.join(command)}: {self.process.stderr.read().decode()}")
             time.sleep(0.02)
-        time.sleep(SETTLED_S)
 
     def own(self):
-        with open(f"/proc/{self.process.pid}/stat") as stat:
-            fields = stat.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """CPU seconds of it and its helpers, also of those that have ended."""
+        ticks = 0
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        for pid in [self.process.pid, *children]:
+            try:
+                fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            except OSError:  # it has ended since: its parent's
+                continue
+            ticks += sum(int(field) for field in fields[11:15])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def end(self):
         self.process.send_signal(signal.SIGINT)
-        self.process.communicate()
+        said = self.process.communicate()[1]
+        if self.process.returncode not in (0, 128 + signal.SIGINT, -signal.SIGINT):
+            sys.exit(f"overhead: {' '.join(self.process.args)}: {said.decode()}")
 
 
 def quantile(freedom):
@@ -176,7 +184,7 @@ def interval(logarithms):
 
 
 def run(name, recorders, seconds, chance):
-    """Rounds of a workload: by recorder the logarithms of ratios, and shares of a CPU that it took."""
+    """Rounds of a workload: by recorder the logarithms of ratios, and shares of a CPU that it took; how long nobody's took."""
     command = prepare(name)
     timed(command)
     logarithms = {recorder: [] for recorder in recorders}
@@ -188,7 +196,8 @@ def run(name, recorders, seconds, chance):
         order = [None, *recorders]
         chance.shuffle(order)
         for recorder in order:
-            recording = Recorder(recorders[recorder]) if recorder else None
+            recording = Recorder(recorders[recorder]) if recorders.get(recorder) else None
+            time.sleep(SETTLED_S)
             before = recording.own() if recording else 0
             times[recorder] = timed(command)
             if recording:
@@ -232,7 +241,7 @@ def main():
     print(f"budget {options.percent:g} %: {rate} samples a second and CPU; each costs {cost_us} us: its interrupts must cost "
           f"{100 * interrupts:.2f} %")
     record = [options.culprit, "record", "-q", "-a", "-F", str(rate), "-o", "o.prof"]
-    recorders = {"culprit record -a": record, "culprit record -a -g": [*record, "-g"],
+    recorders = {"nobody again": None, "culprit record -a": record, "culprit record -a -g": [*record, "-g"],
                  "culprit record -a --engine bpf": [*record, "--engine", "bpf"]}
     if subprocess.run([*recorders["culprit record -a --engine bpf"], "--duration", "100ms"], capture_output=True).returncode:
         del recorders["culprit record -a --engine bpf"]
@@ -244,6 +253,9 @@ def main():
     except FileNotFoundError:
         print("perf is not here")
     if options.recorders:
+        unknown = [name for name in options.recorders.split(",") if name not in recorders]
+        if unknown:
+            sys.exit(f"overhead: no recorder '{unknown[0]}' here; there are {', '.join(recorders)}")
         recorders = {name: recorders[name] for name in options.recorders.split(",")}
     chance = random.Random(1)
     bound = options.percent / 100 + MOST_ABOVE
@@ -254,8 +266,9 @@ def main():
             mean, half = interval(of)
             known = math.isfinite(half)
             verdict = f"at most {100 * bound:g} %" if mean + half <= bound else "not shown"
+            itself = f"{100 * statistics.fmean(own[recorder]):5.2f} % of a CPU" if own[recorder] else "-"
             print(f"  {recorder:32} {100 * mean:+6.2f} % " + (f"+- {100 * half:.2f}" if known else "+- ?   ") +
-                  f"  itself {100 * statistics.fmean(own[recorder]):5.2f} % of a CPU  {verdict}", flush=True)
+                  f"  itself {itself:17}  {verdict}", flush=True)
 
 
 if __name__ == "__main__":

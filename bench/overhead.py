@@ -25,7 +25,7 @@ import sys
 import time
 
 HALF_WIDTH = 0.005  # an interval that is narrow enough
-FEW_ROUNDS = 5      # below them an interval says nothing
+FEW_ROUNDS = 10     # below them a narrow interval is one by chance
 MOST_ABOVE = 0.005  # what a recording may cost above its budget
 SETTLED_S = 2.5     # after which a recorder has looked at what runs already
 CPUS = len(os.sched_getaffinity(0))
@@ -265,7 +265,10 @@ def main():
         for recorder, of in logarithms.items():
             mean, half = interval(of)
             known = math.isfinite(half)
-            verdict = f"at most {100 * bound:g} %" if mean + half <= bound else "not shown"
+            if recorders[recorder] is None:
+                verdict = "holds 0" if abs(mean) <= half else "does not hold 0: nothing here says anything"
+            else:
+                verdict = f"at most {100 * bound:g} %" if mean + half <= bound else "not shown"
             itself = f"{100 * statistics.fmean(own[recorder]):5.2f} % of a CPU" if own[recorder] else "-"
             print(f"  {recorder:32} {100 * mean:+6.2f} % " + (f"+- {100 * half:.2f}" if known else "+- ?   ") +
                   f"  itself {itself:17}  {verdict}", flush=True)

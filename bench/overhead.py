@@ -265,7 +265,7 @@ def main():
         for recorder, of in logarithms.items():
             mean, half = interval(of)
             known = math.isfinite(half)
-            if recorders[recorder] is None:
+            if known and recorders[recorder] is None:
                 verdict = "holds 0" if abs(mean) <= half else "does not hold 0: nothing here says anything"
             else:
                 verdict = f"at most {100 * bound:g} %" if mean + half <= bound else "not shown"

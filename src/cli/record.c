@@ -34,13 +34,14 @@ static struct {
 	bool per_process, per_thread, per_cpu;
 	bool bursts, children;
 	bool gather_unlimited;
-	bool has_period, has_frequency, has_overhead, has_duration, has_epoch;
+	bool has_period, has_frequency, has_overhead, has_duration, has_epoch, has_apart;
 	struct option_list pids, tids, events;
 	const char *cpus, *cgroup, *output, *gather_limits, *engine, *call_graph;
 	enum collect_stacks stacks_by;
 	uint64_t stack_bytes;
 	uint64_t gather_ns;
-	uint64_t period, frequency_hz, duration_ns, delay_ns, epoch_ns, merge_ns, ring_pages;
+	uint64_t period, frequency_hz, apart_hz, duration_ns, delay_ns, epoch_ns, merge_ns,
+		ring_pages;
 	double overhead_percent, burst_percent;
 } asked = { .merge_ns = MERGE_INTERVAL_NS, .burst_percent = BURST_PERCENT };
 
@@ -69,6 +70,9 @@ static const struct option options[] = {
 	  &asked.has_overhead },
 	{ "engine", 0, OPTION_TEXT, "ring|bpf",
 	  "how samples come: one by one (usual), or counted in the kernel", &asked.engine, NULL },
+	{ "stacks-frequency", 0, OPTION_U64, "HZ",
+	  "of --engine bpf: samples with stacks or to interpret (a quarter of the others)",
+	  &asked.apart_hz, &asked.has_apart },
 	{ "no-random", 0, OPTION_FLAG, NULL, "one period throughout", &asked.no_random, NULL },
 	{ "stacks", 'g', OPTION_FLAG, NULL, "stacks: who called what was sampled", &asked.stacks,
 	  NULL },
@@ -199,6 +203,13 @@ static int check_conflicts(bool command)
 	if (asked.engine && strcmp(asked.engine, "ring") != 0 && strcmp(asked.engine, "bpf") != 0)
 		return options_misuse(&verb_record, "--engine is 'ring' or 'bpf', not '%s'",
 				      asked.engine);
+	if (asked.has_apart && asked.apart_hz == 0)
+		return options_misuse(&verb_record, "--stacks-frequency needs at least 1");
+	if (asked.has_apart && !(asked.engine && strcmp(asked.engine, "bpf") == 0 &&
+				 (asked.stacks || asked.call_graph || asked.edges)))
+		return options_misuse(&verb_record,
+				      "--stacks-frequency is of --engine bpf with --stacks or "
+				      "--edges; elsewhere all samples have what was asked for");
 	if (!read_call_graph())
 		return options_misuse(&verb_record,
 				      "--call-graph is 'eh', 'eh,' and bytes to copy, a multiple "
@@ -261,6 +272,7 @@ static int open_recorder(struct recorder *recorder, const struct event_list *eve
 		.default_events = asked.events.count == 0,
 		.period = asked.period,
 		.frequency_hz = asked.frequency_hz,
+		.apart_hz = asked.apart_hz,
 		.overhead_percent = asked.overhead_percent,
 		.fixed_period = asked.has_period || asked.no_random,
 		.delayed = asked.delay_ns > 0,

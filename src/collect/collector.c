@@ -73,6 +73,17 @@ static void collector_freep(struct collector **collector)
 	collector_free(*collector);
 }
 
+/* Whether another sampler has the stacks of this one's event. */
+static bool has_stacks_apart(const struct counters *counters, const struct sampler *sampler)
+{
+	for (size_t i = 0; i < counters->sampler_count; i++) {
+		const struct sampler *other = &counters->samplers[i];
+		if (other->apart && other->stacks && &counters->samplers[other->beside] == sampler)
+			return true;
+	}
+	return false;
+}
+
 static int add_event(struct session *session, struct sampler *sampler, bool sampled_by_clock)
 {
 	const struct perf_event_attr *attr = &sampler->attr;
@@ -103,6 +114,7 @@ static int add_event(struct session *session, struct sampler *sampler, bool samp
 		.origin = ORIGIN_MEASURED,
 		.sampled = sampler->sampled,
 		.leader = sampler->sampled ? (struct span){ NULL, 0 } : span_of_text(reader->name),
+		.apart = has_stacks_apart(&session->counters, sampler),
 	};
 	return profile_add_event(session->profile, &row, &sampler->id);
 }
@@ -274,7 +286,9 @@ static int name_events(struct collector *collector, struct error *err)
 	for (size_t i = 0; i < session->counters.sampler_count; i++) {
 		struct sampler *sampler = &session->counters.samplers[i];
 		samples_kernel = samples_kernel || !sampler->attr.exclude_kernel;
-		if (add_event(session, sampler, sampler->clock) < 0)
+		if (sampler->apart)
+			sampler->id = session->counters.samplers[sampler->beside].id;
+		else if (add_event(session, sampler, sampler->clock) < 0)
 			return error_set(err, -ENOMEM, "out of memory");
 	}
 	if (session->kernel.hidden && samples_kernel)

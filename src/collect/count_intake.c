@@ -365,7 +365,8 @@ static void add_losses(struct session *session)
 {
 	const struct counters *counters = &session->counters;
 	for (size_t i = 0; i < counters->sampler_count; i++)
-		for (size_t slot = 0; slot < counters->cpu_count; slot++) {
+		for (size_t slot = 0; slot < counters->cpu_count && !counters->samplers[i].apart;
+		     slot++) {
 			struct counted_half *half = half_of(session, i, slot);
 			uint64_t lost = sample_table_sums(session->counted.table,
 							  counters->cpus[slot], (unsigned)i)

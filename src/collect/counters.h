@@ -44,6 +44,12 @@ struct sampler {
 	size_t group_size; /* of the group that it leads, or that its samples read; else 1 */
 	bool clock;
 	bool sampled; /* false: read by the samples of another event of its group */
+	/* It samples the event of the sampler `beside` once more, through rings and at a rate of
+	   its own, for what a table in the kernel has no room for: stacks, registers. The samples
+	   of `beside` are counted in that table. */
+	bool apart;
+	size_t beside;
+	bool stacks; /* its samples come with their callers */
 	bool edges; /* its samples carry registers and stack, to be interpreted (collect/edges.h) */
 	bool memory; /* and come with the memory that their registers point to */
 	bool walked; /* its samples come with the user's stack, walked in the kernel */
@@ -123,7 +129,9 @@ struct counters_options {
 	uint64_t edge_registers; /* likewise, for samplers with `edges`: those, and more */
 	/* For samplers with `memory` or `walked`; borrowed, they outlive us; NULL: there are none. */
 	const struct sample_extra *memory, *walker;
-	struct sample_table *table; /* counts all samples; borrowed, outlives us; NULL: rings */
+	/* Counts all samples, but for those of samplers `apart`; borrowed, outlives us; NULL: rings
+	 */
+	struct sample_table *table;
 	const struct helper_watch *watch; /* may end the wait for a task; borrowed; or NULL */
 	bool user_sideband; /* no right to kernel events: the side-band has exclude_kernel */
 };
@@ -158,6 +166,12 @@ struct counters {
 	bool reads_lost;		  /* the kernel has PERF_FORMAT_LOST */
 	bool kernel_dropped; /* some event samples user code only, for want of rights */
 };
+
+/* Whether the sampler's samples are counted in the kernel instead of coming through rings. */
+static inline bool counters_in_table(const struct counters *counters, const struct sampler *sampler)
+{
+	return counters->options.table && !sampler->apart;
+}
 
 static inline struct lane *counters_lane(const struct counters *counters, size_t sampler,
 					 size_t slot)

@@ -47,8 +47,8 @@ static void set_common(struct perf_event_attr *attr, const struct counters *coun
 void counters_ask_for_user(const struct counters_options *options, const struct sampler *sampler,
 			   struct perf_event_attr *attr)
 {
-	bool rules = options->stacks == COLLECT_STACKS_RULES;
-	if (options->stacks)
+	bool rules = sampler->stacks && options->stacks == COLLECT_STACKS_RULES;
+	if (sampler->stacks)
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	attr->exclude_callchain_user = rules;
 	rules = rules && !sampler->walked;
@@ -306,7 +306,7 @@ static int open_counter(struct counters *counters, size_t index, size_t slot, pi
 	if (ioctl(fd, PERF_EVENT_IOC_ID, &counter.id))
 		ret = error_set(err, -errno, "cannot tell the number of '%s': %s", sampler->name,
 				strerror(errno));
-	if (ret == 0 && sampler->sampled && counters->options.table)
+	if (ret == 0 && sampler->sampled && counters_in_table(counters, sampler))
 		ret = attach_table(counters, sampler, index, fd, err);
 	else if (ret == 0 && sampler->sampled)
 		ret = attach_ring(counters, counters_ring(counters, slot, false), fd, err);

@@ -253,7 +253,7 @@ static int handle_sample(struct session *session, const struct perf_record *reco
 		return set_aside(session, record, counter, lane);
 	}
 
-	struct tally_place place = { .event = sampler->id };
+	struct tally_place place = { .event = sampler->id, .apart = sampler->apart };
 	struct located leaf;
 	enum code_mode mode = code_mode_of_misc(record->misc);
 	if (mode == CODE_USER)
@@ -269,7 +269,7 @@ static int handle_sample(struct session *session, const struct perf_record *reco
 		ret = session_locate(session, process, mode, record->sample.ip, FRAME_IP, &leaf);
 	if (ret < 0)
 		return ret;
-	if (session->stacks) {
+	if (sampler->stacks) {
 		bool cut;
 		const struct stacks_sample wanted = { &record->sample, mode, added,
 						      sampler->walked };
@@ -279,16 +279,18 @@ static int handle_sample(struct session *session, const struct perf_record *reco
 	place.image = leaf.image;
 	place.vaddr = leaf.vaddr;
 	place.asker = process ? share_asker(session_share(session, process)) : 0;
-	uint32_t target;
-	if (ret == 0)
+	/* Of those apart the ones without a stack are only interpreted. */
+	bool kept = sampler->stacks || !sampler->apart;
+	uint32_t target = SESSION_FILTERED_TARGET;
+	if (ret == 0 && kept)
 		ret = session_limit_place(
 			session, process ? session_share(session, process) : &session->shares.own,
 			&place, &leaf.cause);
 	if (ret == 0 && leaf.cause != UNKNOWN_NONE)
 		lane->sums.unknown[leaf.cause]++;
-	if (ret == 0)
+	if (ret == 0 && kept)
 		ret = tally_place(&session->tally, &place, &target);
-	if (ret == 0 && !place.asker)
+	if (ret == 0 && kept && !place.asker)
 		session->tally.places[target].asker = 0;
 	if (ret == 0)
 		ret = weigh(session, sampler, lane, identity->time, target);

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "base/count_of.h"
 #include "collect/idle_interrupts.h"
 #include "collect/perf_limits.h"
 #include "collect/session.h"
@@ -81,12 +82,29 @@ static int write_lines(struct profile *to, uint32_t event, uint64_t cpu, const s
 	return 0;
 }
 
+/* Samples apart are in no sum of the others: their stacks are another view of the same time. */
+static int write_lane_apart(struct profile *to, uint32_t event, uint64_t cpu,
+			    const struct sampler *sampler, const struct lane_sums *sums)
+{
+	const struct line lines[] = {
+		{ BILL_APART_RUNS, true,
+		  sums->stored + sums->filtered + sums->stepped + lane_lost(sums) },
+		{ BILL_APART_STORED, true, sums->stored },
+		{ BILL_APART_FILTERED, true, sums->filtered },
+		{ BILL_APART_LOST_RING, true, sums->lost_ring },
+		{ BILL_APART_LOST_DAMAGED, true, sums->lost_damaged },
+		{ BILL_APART_THROTTLED, true, sums->throttled },
+		{ BILL_STACKS_CUT, sampler->stacks, sums->stacks_cut },
+	};
+	return write_lines(to, event, cpu, lines, COUNT_OF(lines));
+}
+
 static int write_lane(const struct session *session, struct profile *to, uint32_t event,
 		      uint64_t cpu, const struct sampler *sampler, struct lane *lane)
 {
 	struct lane_sums *sums = &lane->sums;
 	uint64_t lost = lane_lost(sums);
-	bool counted = session->counted.table != NULL;
+	bool counted = counters_in_table(&session->counters, sampler);
 	bool sampled = sampler->sampled;
 	const struct line lines[] = {
 		{ BILL_RUNS, sampled, sums->stored + sums->filtered + sums->stepped + lost },
@@ -97,15 +115,16 @@ static int write_lane(const struct session *session, struct profile *to, uint32_
 		{ BILL_LOST_TABLE, sampled && counted, sums->lost_table },
 		{ BILL_LOST_DAMAGED, sampled, sums->lost_damaged },
 		{ BILL_LOST_ESTIMATE, !sampler->clock, sums->lost_estimate },
-		{ BILL_STACKS_CUT, session->stacks && sampled, sums->stacks_cut },
+		{ BILL_STACKS_CUT, sampler->stacks, sums->stacks_cut },
 		{ BILL_ENABLED_NS, true, sums->enabled_ns },
 		{ BILL_RUNNING_NS, true, sums->running_ns },
 		{ BILL_THROTTLED, sampled, sums->throttled },
 		{ BILL_PERIOD_CHANGES, sampled, sums->period_changes },
 		{ BILL_COUNT, !sampler->clock, (uint64_t)llround(sums->count) },
 	};
-	int ret = write_lines(to, event, cpu, lines, sizeof(lines) / sizeof(lines[0]));
-	if (ret == 0 && sampled)
+	int ret = sampler->apart ? write_lane_apart(to, event, cpu, sampler, sums)
+				 : write_lines(to, event, cpu, lines, COUNT_OF(lines));
+	if (ret == 0 && sampled && !sampler->apart)
 		ret = bill_add_unknown(to, event, cpu, sums->unknown);
 	lane->lost_settled -= lost;
 	*sums = (struct lane_sums){ 0 };
@@ -131,7 +150,7 @@ static int write_cpus(struct ledger *ledger, const struct session *session,
 			{ BILL_BUSY_NS, known, cpu_time_busy_ns(before, &now[slot]) },
 			{ BILL_STEAL_NS, known, cpu_time_steal_ns(before, &now[slot]) },
 		};
-		int ret = write_lines(to, 0, cpu, lines, sizeof(lines) / sizeof(lines[0]));
+		int ret = write_lines(to, 0, cpu, lines, COUNT_OF(lines));
 		if (ret < 0)
 			return ret;
 		*before = now[slot];
@@ -173,7 +192,26 @@ static int write_idle(const struct ledger *ledger, uint32_t event, uint64_t cpu,
 		{ BILL_IDLE_LOW_NS, known, idle.low_ns },
 		{ BILL_IDLE_HIGH_NS, known, idle.high_ns },
 	};
-	return write_lines(to, event, cpu, lines, sizeof(lines) / sizeof(lines[0]));
+	return write_lines(to, event, cpu, lines, COUNT_OF(lines));
+}
+
+/* How many interrupts of the clock came since it was last closed, those of its samples apart
+ * included. */
+static double interrupts_of(const struct session *session, size_t sampler, size_t slot,
+			    uint64_t now_ns)
+{
+	const struct counters *counters = &session->counters;
+	double sum = 0;
+	for (size_t i = 0; i < counters->sampler_count; i++) {
+		const struct sampler *other = &counters->samplers[i];
+		if (i != sampler && !(other->apart && other->beside == sampler))
+			continue;
+		struct lane *lane = counters_lane(counters, i, slot);
+		double interrupts = period_log_interrupts(&lane->periods, now_ns);
+		sum += interrupts - lane->interrupts;
+		lane->interrupts = interrupts;
+	}
+	return sum;
 }
 
 static int write_shortfall(struct ledger *ledger, struct session *session,
@@ -183,15 +221,15 @@ static int write_shortfall(struct ledger *ledger, struct session *session,
 	measure_cost_late(ledger, session, now);
 	for (size_t i = 0; i < session->counters.sampler_count; i++) {
 		const struct sampler *sampler = &session->counters.samplers[i];
-		if (!sampler->clock)
+		if (!sampler->clock || sampler->apart)
 			continue;
 		for (size_t slot = 0; slot < session->counters.cpu_count; slot++) {
 			struct lane *lane = counters_lane(&session->counters, i, slot);
 			double weighed = lane->weighed_ns;
 			lane->weighed_ns = 0;
-			double interrupts = period_log_interrupts(&lane->periods, now_ns);
-			struct idle_time time = { .interrupts = interrupts - lane->interrupts };
-			lane->interrupts = interrupts;
+			struct idle_time time = {
+				.interrupts = interrupts_of(session, i, slot, now_ns),
+			};
 			if (!ledger->started[slot].known || !now[slot].known)
 				continue;
 			double busy = (double)cpu_time_busy_ns(&ledger->started[slot], &now[slot]);
@@ -270,7 +308,7 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 	ledger->lost_sideband = lost;
 	ledger->damaged = damaged;
 	ledger->self_bytes = memory;
-	return write_lines(to, 0, OPTIONAL_ABSENT, lines, sizeof(lines) / sizeof(lines[0]));
+	return write_lines(to, 0, OPTIONAL_ABSENT, lines, COUNT_OF(lines));
 }
 
 void ledger_leave_out(struct ledger *ledger, size_t slot, uint64_t gap_ns)

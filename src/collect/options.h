@@ -70,6 +70,9 @@ struct collect_options {
 	bool default_events;	 /* nobody asked for these: groups of them may be sampled in part */
 	uint64_t period;	 /* 0: by frequency */
 	uint64_t frequency_hz;	 /* 0: chosen by the budget */
+	/* Of samples with stacks or to be interpreted, where others are counted in the kernel; 0: a
+	 * quarter of those. */
+	uint64_t apart_hz;
 	double overhead_percent; /* the budget, of one CPU; 0: 1 % */
 	bool fixed_period;	 /* periods are not drawn at random */
 	bool delayed;		 /* the command runs for a while before collector_start() */

@@ -29,6 +29,8 @@
 #define DEFAULT_RATE_HZ 499  /* where the cost of a sample can't be measured: 0.7 % at 13 us */
 #define DEFAULT_PERCENT 1.0
 #define EDGE_SHARE	0.25 /* of the budget: what interpreting samples may take of it */
+/* So many samples are counted in the kernel for one that comes apart, with its stack. */
+#define APART_PERIODS 4
 /* Guesses of what a busy CPU counts in a second; the first drains correct them. */
 #define GUESS_CYCLES_HZ	  2.5e9
 #define GUESS_EVENTS_HZ	  1e7
@@ -76,13 +78,23 @@ static double budget_percent(const struct collect_options *options)
 	return options->overhead_percent > 0 ? options->overhead_percent : DEFAULT_PERCENT;
 }
 
-/* Adds what a sample carries to be interpreted. */
-/* The rate, in Hz, that the budget pays for: measures what one sample costs on this machine. */
+/* The first sampler whose samples bring most, which is the one to measure. */
+static size_t fullest(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->sampler_count; i++)
+		if (plan->samplers[i].apart)
+			return i;
+	return plan->samplers[0].sampled_by;
+}
+
+/* The rate, in Hz, that the budget pays for, of samples apart and others together: measures what
+ * one sample costs on this machine. */
 static double budget_rate(const struct plan *plan, const struct collect_options *options)
 {
 	double percent = budget_percent(options);
 	double share = plan->edges ? 1 - EDGE_SHARE : 1;
-	size_t first = plan->samplers[0].sampled_by;
+	size_t first = fullest(plan);
+	bool apart = plan->samplers[first].apart;
 	struct event event = *plan->samplers[first].event;
 	counters_ask_for_user(&plan->counters, &plan->samplers[first], &event.attr);
 	int64_t limit = (int64_t)perf_limit_sample_rate();
@@ -107,17 +119,28 @@ static double budget_rate(const struct plan *plan, const struct collect_options 
 	       : rate > HIGHEST_RATE_HZ ? HIGHEST_RATE_HZ
 					: rate;
 	snprintf(sentence, sizeof(sentence),
-		 "a sample costs %.1f us here: %g %% of a CPU buys %" PRIu64 " a second%s%s",
+		 "a sample costs %.1f us here: %g %% of a CPU buys %" PRIu64 " a second%s%s%s",
 		 cost.ns / 1000, percent, rate, plan->edges ? ", interpreting them included" : "",
+		 !apart		     ? ""
+		 : options->apart_hz ? ", those with stacks or registers not included"
+		 : options->stacks   ? ", a fifth of them with stacks"
+				     : ", a fifth of them to be interpreted",
 		 bound);
 	collect_note(options, COLLECT_NOTE, sentence);
-	return (double)rate;
+	return apart && !options->apart_hz ? (double)rate * APART_PERIODS / (APART_PERIODS + 1)
+					   : (double)rate;
 }
 
 static bool usual_edges(const struct sampler *sampler, const struct collect_options *options)
 {
 	return sampler->clock && options->engine == COLLECT_ENGINE_RING &&
 	       (options->target == COLLECT_COMMAND || options->target == COLLECT_TASKS);
+}
+
+/* Whether its samples come through rings, which have room for more than a place. */
+static bool comes_whole(const struct sampler *sampler, const struct collect_options *options)
+{
+	return sampler->sampled && (options->engine == COLLECT_ENGINE_RING || sampler->apart);
 }
 
 /* Chooses the samplers whose samples are interpreted. */
@@ -130,7 +153,7 @@ static int choose_edges(struct plan *plan, const struct collect_options *options
 	for (size_t i = 0; i < plan->sampler_count; i++) {
 		struct sampler *sampler = &plan->samplers[i];
 		sampler->edges =
-			plan->counters.edge_registers && sampler->sampled &&
+			plan->counters.edge_registers && comes_whole(sampler, options) &&
 			!sampler->attr.exclude_user &&
 			(options->edges == COLLECT_EDGES_ALL ||
 			 (options->edges == COLLECT_EDGES_USUAL && usual_edges(sampler, options)));
@@ -189,8 +212,7 @@ static void choose_walker(struct plan *plan, const struct collect_options *optio
 			  struct user_stack **walker)
 {
 	struct error err;
-	if (options->stack_bytes || plan->counters.user_sideband ||
-	    options->engine == COLLECT_ENGINE_BPF)
+	if (options->stack_bytes || plan->counters.user_sideband)
 		return;
 	if (user_stack_new(walker, &err) < 0) {
 		char sentence[sizeof(err.text) + 64];
@@ -203,8 +225,8 @@ static void choose_walker(struct plan *plan, const struct collect_options *optio
 	bool copies = false;
 	for (size_t i = 0; i < plan->sampler_count; i++) {
 		struct sampler *sampler = &plan->samplers[i];
-		sampler->walked = sampler->sampled && !sampler->memory;
-		copies |= sampler->sampled && sampler->memory;
+		sampler->walked = sampler->stacks && !sampler->memory;
+		copies |= sampler->stacks && sampler->memory;
 	}
 	if (copies)
 		collect_note(options, COLLECT_NOTE,
@@ -217,6 +239,9 @@ static int choose_stacks(struct plan *plan, const struct collect_options *option
 			 struct user_stack **walker, struct error *err)
 {
 	struct counters_options *counters = &plan->counters;
+	for (size_t i = 0; i < plan->sampler_count; i++)
+		plan->samplers[i].stacks =
+			options->stacks && comes_whole(&plan->samplers[i], options);
 	if (options->stacks != COLLECT_STACKS_RULES)
 		return 0;
 	if (!WALK_MACHINE)
@@ -274,6 +299,22 @@ static void choose_period(struct sampler *sampler, const struct collect_options 
 		sampler->policy = PERIOD_FREQUENCY;
 		sampler->frequency_hz = hz;
 	}
+}
+
+/* Of samples apart: the others' mean period, so many times as long as they are fewer. */
+static void choose_apart_period(struct sampler *sampler, const struct sampler *beside,
+				const struct collect_options *options)
+{
+	double hz = beside->frequency_hz > 0 ? beside->frequency_hz
+					     : guess_rate(beside) / (double)beside->mean_period;
+	double periods = options->apart_hz ? hz / (double)options->apart_hz : APART_PERIODS;
+	double mean = (double)beside->mean_period * periods;
+	sampler->policy = beside->policy;
+	sampler->frequency_hz = beside->frequency_hz / periods;
+	sampler->mean_period = mean < 1 ? 1 : (uint64_t)mean;
+	/* No multiple: else all of them would come together with one of the others. */
+	if (sampler->policy == PERIOD_FIXED)
+		sampler->mean_period = period_prime(sampler->mean_period);
 }
 
 static void apply_scope(struct perf_event_attr *attr, const struct collect_options *options)
@@ -424,7 +465,7 @@ static int check_groups(struct plan *plan, const struct collect_options *options
 		"the events apart");
 }
 
-/* What the kernel is to count has to be of CPUs, and nothing but a place. */
+/* What the kernel is to count has to be of CPUs, and samples that nothing else is made of. */
 static int check_engine(const struct plan *plan, const struct collect_options *options,
 			struct error *err)
 {
@@ -432,8 +473,6 @@ static int check_engine(const struct plan *plan, const struct collect_options *o
 		return 0;
 	const char *against =
 		plan->inherit	   ? "what is watched is tasks, not CPUs, or has no right to these"
-		: options->stacks  ? "stacks come through rings"
-		: plan->edges	   ? "samples to interpret come through rings"
 		: options->stepper ? "bursts need the samples one by one"
 				   : NULL;
 	for (size_t i = 0; i < plan->sampler_count && !against; i++)
@@ -444,6 +483,27 @@ static int check_engine(const struct plan *plan, const struct collect_options *o
 	return against ? error_set(err, -EOPNOTSUPP, "samples cannot be counted in the kernel: %s",
 				   against)
 		       : 0;
+}
+
+/* Where samples are counted in the kernel, adds samplers for those that are to come whole. */
+static int add_apart(struct plan *plan, const struct collect_options *options, struct error *err)
+{
+	size_t count = plan->sampler_count;
+	if (options->engine != COLLECT_ENGINE_BPF ||
+	    (!options->stacks && options->edges != COLLECT_EDGES_ALL))
+		return 0;
+	struct sampler *samplers = realloc(plan->samplers, 2 * count * sizeof(*samplers));
+	if (!samplers)
+		return error_set(err, -ENOMEM, "out of memory");
+	plan->samplers = samplers;
+	for (size_t i = 0; i < count; i++) {
+		struct sampler *added = &samplers[plan->sampler_count];
+		*added = samplers[i];
+		added->leader = added->sampled_by = plan->sampler_count++;
+		added->apart = true;
+		added->beside = i;
+	}
+	return 0;
 }
 
 int plan_make(struct plan *plan, const struct collect_options *options,
@@ -461,9 +521,11 @@ int plan_make(struct plan *plan, const struct collect_options *options,
 	choose_mode(plan, options);
 	ret = check_groups(plan, options, err);
 	if (ret == 0)
-		ret = choose_edges(plan, options, err);
-	if (ret == 0)
 		ret = check_engine(plan, options, err);
+	if (ret == 0)
+		ret = add_apart(plan, options, err);
+	if (ret == 0)
+		ret = choose_edges(plan, options, err);
 	if (ret < 0)
 		return ret;
 	choose_memory(plan, options, memory);
@@ -475,8 +537,12 @@ int plan_make(struct plan *plan, const struct collect_options *options,
 			 : budgeted	       ? budget_rate(plan, options)
 					       : 0;
 	plan->edge_ratio = budget_percent(options) / 100 * (budgeted ? EDGE_SHARE : 1);
-	for (size_t i = 0; i < plan->sampler_count; i++)
-		if (plan->samplers[i].sampled)
-			choose_period(&plan->samplers[i], options, plan->inherit, rate_hz);
+	for (size_t i = 0; i < plan->sampler_count; i++) {
+		struct sampler *sampler = &plan->samplers[i];
+		if (sampler->apart)
+			choose_apart_period(sampler, &plan->samplers[sampler->beside], options);
+		else if (sampler->sampled)
+			choose_period(sampler, options, plan->inherit, rate_hz);
+	}
 	return 0;
 }

@@ -35,7 +35,8 @@ static uint64_t place_hash(const struct tally_place *place)
 {
 	uint64_t who = ((uint64_t)place->event << 32 | place->context) * 0x9e3779b97f4a7c15u;
 	uint64_t where = ((uint64_t)place->calls << 32 | place->image) * 0xbf58476d1ce4e5b9u;
-	return hash_u64(who ^ hash_u64(where ^ place->vaddr) ^ place->stack);
+	return hash_u64(who ^ hash_u64(where ^ place->vaddr) ^ place->stack ^
+			(uint64_t)place->apart << 1);
 }
 
 static bool equal(const void *rows, uint32_t position, const void *wanted)
@@ -43,7 +44,8 @@ static bool equal(const void *rows, uint32_t position, const void *wanted)
 	const struct tally_place *a = (const struct tally_place *)rows + position;
 	const struct tally_place *b = wanted;
 	return a->vaddr == b->vaddr && a->image == b->image && a->calls == b->calls &&
-	       a->stack == b->stack && a->context == b->context && a->event == b->event;
+	       a->stack == b->stack && a->apart == b->apart && a->context == b->context &&
+	       a->event == b->event;
 }
 
 bool tally_knows(const struct tally *tally, const struct tally_place *place)
@@ -219,7 +221,7 @@ static int flush_place(struct calls_translation *calls, struct tally_place *plac
 		ret = tally_translate(translation, PROFILE_CONTEXT, place->context, &context);
 	if (ret == 0)
 		ret = tally_translate(translation, PROFILE_IMAGE, place->image, &leaf.image);
-	if (ret == 0)
+	if (ret == 0 && !place->apart)
 		ret = profile_add_flat(translation->to, event, context, &leaf, &place->cell);
 	if (ret == 0 && place->stack)
 		ret = add_stack(calls, place, event, context, &leaf);

@@ -27,6 +27,7 @@ struct tally_place {
 	uint32_t asker;	  /* for the tally's user: the stranger who alone has samples there, or 0 */
 	struct cell cell; /* since the last tally_flush() */
 	bool stack;	  /* the place and its callers are a stack, written to PROFILE_STACK too */
+	bool apart;	  /* and only there (struct profile_event.apart) */
 };
 
 struct tally {

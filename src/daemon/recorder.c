@@ -220,8 +220,11 @@ static void add_to_totals(struct recorder *recorder, const struct profile *profi
 	struct recorder_totals *totals = &recorder->totals;
 	totals->samples += total_of(profile, BILL_STORED);
 	totals->lost += total_of(profile, BILL_LOST_RING) + total_of(profile, BILL_LOST_TABLE) +
-			total_of(profile, BILL_LOST_DAMAGED);
-	totals->throttled += total_of(profile, BILL_THROTTLED);
+			total_of(profile, BILL_LOST_DAMAGED) +
+			total_of(profile, BILL_APART_LOST_RING) +
+			total_of(profile, BILL_APART_LOST_DAMAGED);
+	totals->throttled +=
+		total_of(profile, BILL_THROTTLED) + total_of(profile, BILL_APART_THROTTLED);
 }
 
 /* Ends an epoch and opens the next one, before the ended one is written: opening closes what killed

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "export/frames.h"
 #include "export/stacks_order.h"
+#include "profile/apart.h"
 
 /* What is known of a node of the profile; in one structure, since nodes are visited in no order. */
 struct known {
@@ -23,6 +24,7 @@ struct builder {
 	struct frames frames;
 	struct export_sums *sums;
 	uint32_t *position; /* of a column among the chosen, or STACK_NONE */
+	bool *apart;	    /* by event */
 	uint32_t *root;	    /* by context: its node, 0 when it has no frame, STACK_NONE unknown */
 	struct number_map roots; /* by frame: its node */
 	struct frame_list list;
@@ -35,6 +37,7 @@ static void builder_release(struct builder *builder)
 {
 	frames_release(&builder->frames);
 	free(builder->position);
+	free(builder->apart);
 	free(builder->root);
 	number_map_release(&builder->roots);
 	free(builder->list.numbers);
@@ -216,8 +219,12 @@ static int add_stack(struct builder *builder, const struct table *stacks, size_t
 		ret = find_stack(builder, root, (uint32_t)keys[STACK_NODE], &node);
 	if (ret < 0)
 		return ret;
-	builder->sums[position].has_stacks = true;
-	cell_add(&builder->sums[position].written, &cell);
+	struct export_sums *sums = &builder->sums[position];
+	sums->has_stacks = true;
+	cell_add(&sums->written, &cell);
+	/* What is missing is the rest of flat, of which samples apart are no part. */
+	if (builder->apart[keys[STACK_EVENT]])
+		cell_add(&sums->missing, &cell);
 	return add_cell(builder->stacks, node, position, &cell);
 }
 
@@ -319,7 +326,7 @@ static int add_flat(struct builder *builder)
 	for (size_t row = 0; row < flat->count; row++) {
 		const uint64_t *keys = table_keys(flat, row);
 		uint32_t position = position_of(builder, keys[FLAT_EVENT]);
-		if (position == STACK_NONE)
+		if (position == STACK_NONE || builder->apart[keys[FLAT_EVENT]])
 			continue;
 		const struct cell cell = cell_of_values(table_values(flat, row));
 		struct export_sums *sums = &builder->sums[position];
@@ -346,7 +353,8 @@ static int builder_init(struct builder *builder)
 	size_t columns = builder->input->columns->count + 1;
 	builder->position = malloc(columns * sizeof(*builder->position));
 	builder->root = malloc(contexts * sizeof(*builder->root));
-	if (!builder->position || !builder->root)
+	builder->apart = profile_stacks_apart(profile);
+	if (!builder->position || !builder->root || !builder->apart)
 		return -ENOMEM;
 	memset(builder->position, 0xff, columns * sizeof(*builder->position)); /* STACK_NONE */
 	memset(builder->root, 0xff, contexts * sizeof(*builder->root));

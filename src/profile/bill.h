@@ -32,6 +32,14 @@ struct profile;
 #define BILL_STACKS_FOLLOWED                                                                       \
 	"stacks_followed" /* imported: stored with a stack that frame pointers gave */
 #define BILL_LOST_HARDWARE "lost_hardware" /* no room in the buffer that the CPU fills itself */
+/* of an event whose samples are counted in the kernel: those that come apart, one by one, with
+   stacks or to be interpreted; they are in none of the sums above */
+#define BILL_APART_RUNS		"apart_runs"
+#define BILL_APART_STORED	"apart_stored"
+#define BILL_APART_FILTERED	"apart_filtered"
+#define BILL_APART_LOST_RING	"apart_lost_ring"
+#define BILL_APART_LOST_DAMAGED "apart_lost_damaged"
+#define BILL_APART_THROTTLED	"apart_throttled"
 #define BILL_READS	   "reads" /* samples of a group's leader that read this event's advance */
 /* prefix of samples that are stored with an unknown image: the cause follows, as
  * "unknown_no_mapping" */

@@ -135,6 +135,9 @@ struct profile_event {
 	uint64_t sampled; /* 1: cells have samples. 0: they have only estimates; samples are absent
 			   */
 	struct span leader; /* name of the event whose samples read this one, else absent */
+	/* 1: stacks are of samples of their own, which came at another rate and are not in "flat".
+	   0: they are of samples that are there as well */
+	uint64_t apart;
 };
 int profile_add_event(struct profile *profile, const struct profile_event *event, uint32_t *id);
 /* The same with the ids of texts that profile_add_bytes() gave, in place of the event's own texts:
@@ -274,7 +277,8 @@ static inline bool cell_is_empty(const struct cell *cell)
 	return cell->samples == 0 && cell->estimate == 0;
 }
 
-/* flat and stack are two views of the same samples: flat holds every sample by its leaf. */
+/* flat and stack are two views of the same samples: flat holds every sample by its leaf. Or, of an
+ * event with `apart`, of the same time: both estimate the same, by samples of their own. */
 int profile_add_flat(struct profile *profile, uint32_t event, uint32_t context,
 		     const struct profile_frame *leaf, const struct cell *cell);
 int profile_add_stack(struct profile *profile, uint32_t event, uint32_t context, uint32_t node,

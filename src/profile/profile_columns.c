@@ -19,6 +19,7 @@ static const struct column event_columns[] = {
 	KEY("clock", COLUMN_U64),   KEY("policy", COLUMN_U64),	    KEY("period", COLUMN_U64),
 	KEY("precise", COLUMN_U64), KEY("exclude", COLUMN_U64),	    KEY("skid", COLUMN_U64),
 	KEY("origin", COLUMN_U64),  KEY("sampled", COLUMN_U64),	    KEY("leader", COLUMN_BYTES),
+	KEY("apart", COLUMN_U64),
 };
 static const struct column image_columns[] = {
 	KEY("kind", COLUMN_U64),   KEY("space", COLUMN_U64),  KEY("build_id", COLUMN_BYTES),

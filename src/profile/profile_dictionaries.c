@@ -36,6 +36,7 @@ static const struct field event_fields[] = {
 	NUMBER(event, clock),	NUMBER(event, policy),	NUMBER(event, period),
 	NUMBER(event, precise), NUMBER(event, exclude), NUMBER(event, skid),
 	NUMBER(event, origin),	NUMBER(event, sampled), TEXT(event, leader),
+	NUMBER(event, apart),
 };
 static const struct field image_fields[] = {
 	NUMBER(image, kind), NUMBER(image, space), TEXT(image, build_id),

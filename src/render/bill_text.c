@@ -124,6 +124,30 @@ static void put_time_bill(struct buffer *out, const struct report *report, size_
 	}
 }
 
+/* Samples with more than a place, beside those that were counted in the kernel. */
+static void put_apart(const struct scope_apart *apart, const struct report_text_options *options,
+		      struct buffer *out)
+{
+	if (!apart->stored.known)
+		return;
+	scope_put_label(out, options, "apart");
+	scope_put_samples(out, apart->stored.value);
+	buffer_append_text(out, " one by one, with stacks or registers, beside these, ");
+	scope_put_count(out, sum_u64(apart->lost_ring.value, apart->lost_damaged.value));
+	buffer_append_text(out, " lost");
+	if (apart->filtered.known && apart->filtered.value) {
+		buffer_append_text(out, ", ");
+		scope_put_count(out, apart->filtered.value);
+		buffer_append_text(out, " discarded, of other processes");
+	}
+	if (apart->throttled.known && apart->throttled.value) {
+		buffer_append_text(out, ", throttled ");
+		scope_put_count(out, apart->throttled.value);
+		buffer_append_text(out, apart->throttled.value == 1 ? " time" : " times");
+	}
+	buffer_append_u8(out, '\n');
+}
+
 static void put_part(struct buffer *out, struct scope_number number, uint64_t whole,
 		     const char *sentence)
 {
@@ -245,6 +269,7 @@ static void put_bills(const struct report *report, const struct report_text_opti
 		put_samples_bill(out, &report->scope.bills[i]);
 		put_time_bill(out, report, i);
 		buffer_append_u8(out, '\n');
+		put_apart(&report->scope.bills[i].apart, options, out);
 		put_interpreted(&report->scope.bills[i].interpreted, options, out);
 	}
 	put_remark(report->scope.lost_sideband, options, out,

@@ -119,6 +119,18 @@ static void add_interpreted(struct json_stream *json, const struct scope_interpr
 	json_stream_close(json, '}');
 }
 
+static void add_apart(struct json_stream *json, const struct scope_apart *apart)
+{
+	json_stream_open(json, "apart", '{', JSON_LINES);
+	add_number(json, "overflows", apart->runs);
+	add_number(json, "stored_samples", apart->stored);
+	add_number(json, "filtered_samples", apart->filtered);
+	add_number(json, "lost_ring_samples", apart->lost_ring);
+	add_number(json, "lost_damaged_samples", apart->lost_damaged);
+	add_number(json, "throttled", apart->throttled);
+	json_stream_close(json, '}');
+}
+
 static void add_bill(struct json_stream *json, const struct scope_bill *bill)
 {
 	json_stream_open(json, "bill", '{', JSON_LINES);
@@ -147,6 +159,10 @@ static void add_bill(struct json_stream *json, const struct scope_bill *bill)
 		add_interpreted(json, &bill->interpreted);
 	else
 		json_stream_null(json, "interpreted");
+	if (bill->apart.stored.known)
+		add_apart(json, &bill->apart);
+	else
+		json_stream_null(json, "apart");
 	json_stream_close(json, '}');
 }
 

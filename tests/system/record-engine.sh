@@ -86,7 +86,7 @@ refuse() {
 	expect_match "message" "$(cat err)" "$message"
 	[ ! -e refused.prof ] || fail "a profile was written"
 }
-refuse 'samples cannot be counted in the kernel: stacks come through rings' -e cpu-clock -g
-refuse 'samples cannot be counted in the kernel: samples to interpret come through rings' -e cpu-clock --edges
+refuse 'samples cannot be counted in the kernel: groups are read with samples that come through rings' -e '{cpu-clock,page-faults}'
+refuse 'samples cannot be counted in the kernel: bursts need the samples one by one' -e cpu-clock --bursts
 expect_status 2 culprit record --engine rings -- true 2>err
 expect_match "message" "$(cat err)" "engine is 'ring' or 'bpf', not 'rings'"

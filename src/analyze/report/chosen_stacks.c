@@ -8,10 +8,12 @@
 #include "base/hash.h"
 #include "base/hash_index.h"
 #include "base/sum.h"
+#include "profile/apart.h"
 
 /* The samples of flat that no stack has taken yet, by row. */
 struct flat_left {
 	const struct table *flat;
+	const bool *apart; /* by event: its stacks take nothing off, and leave nothing */
 	struct cell *cells;
 	struct hash_index index; /* of rows by FLAT_KEYS */
 };
@@ -37,14 +39,17 @@ static void flat_left_release(struct flat_left *left)
 	hash_index_release(&left->index);
 }
 
-static int flat_left_init(struct flat_left *left, const struct table *flat)
+static int flat_left_init(struct flat_left *left, const struct table *flat, const bool *apart)
 {
 	left->flat = flat;
+	left->apart = apart;
 	left->cells = calloc(flat->count + 1, sizeof(*left->cells));
 	if (!left->cells)
 		return -ENOMEM;
 	for (size_t row = 0; row < flat->count; row++) {
 		const uint64_t *keys = table_keys(flat, row);
+		if (apart[keys[FLAT_EVENT]])
+			continue;
 		struct cell cell = cell_of_values(table_values(flat, row));
 		uint64_t hash = flat_hash(keys);
 		uint32_t found = hash_index_find(&left->index, hash, flat_equal, flat, keys);
@@ -69,35 +74,39 @@ static void take_off(struct flat_left *left, const struct profile_frame *leaf,
 					  [FLAT_VADDR] = leaf->vaddr,
 					  [FLAT_NAME] = leaf->name,
 					  [FLAT_CONTEXT] = stack_keys[STACK_CONTEXT] };
+	if (left->apart[stack_keys[STACK_EVENT]])
+		return;
 	uint32_t row = hash_index_find(&left->index, flat_hash(key), flat_equal, left->flat, key);
 	if (row != HASH_INDEX_NONE)
 		left->cells[row] = cell_without(&left->cells[row], cell);
 }
 
-static void add_sums(const struct report *report, const struct table *table, size_t event_slot,
-		     size_t node_slot, struct cell *sums)
+static void add_sums(const struct report *report, const bool *apart, const struct table *table,
+		     size_t event_slot, size_t node_slot, struct cell *sums)
 {
 	for (size_t row = 0; row < table->count; row++) {
 		const uint64_t *keys = table_keys(table, row);
 		uint32_t column = report->columns.of_event[keys[event_slot]];
-		if (column == EVENT_COLUMN_NONE || (node_slot != event_slot && !keys[node_slot]))
+		if (column == EVENT_COLUMN_NONE || apart[keys[event_slot]] ||
+		    (node_slot != event_slot && !keys[node_slot]))
 			continue;
 		struct cell cell = cell_of_values(table_values(table, row));
 		cell_add(&sums[column], &cell);
 	}
 }
 
-/* Flat has every sample, so equal sums leave none without a stack. */
-static bool stacks_hold_all(const struct report *report)
+/* Flat has every sample, so equal sums leave none without a stack; but for events whose stacks are
+ * samples of their own, of which only these count. */
+static bool stacks_hold_all(const struct report *report, const bool *apart)
 {
 	size_t count = report->columns.count;
 	CLEANUP(free_pointer) struct cell *sums = calloc(2 * count + 1, sizeof(*sums));
 	if (!sums)
 		return false; /* the long way round gives the same */
-	add_sums(report, profile_table(report->profile, PROFILE_FLAT), FLAT_EVENT, FLAT_EVENT,
-		 sums);
-	add_sums(report, profile_table(report->profile, PROFILE_STACK), STACK_EVENT, STACK_NODE,
-		 sums + count);
+	add_sums(report, apart, profile_table(report->profile, PROFILE_FLAT), FLAT_EVENT,
+		 FLAT_EVENT, sums);
+	add_sums(report, apart, profile_table(report->profile, PROFILE_STACK), STACK_EVENT,
+		 STACK_NODE, sums + count);
 	for (size_t i = 0; i < count; i++)
 		if (sums[i].samples != sums[count + i].samples ||
 		    sums[i].estimate != sums[count + i].estimate)
@@ -162,11 +171,12 @@ int chosen_walk_stacks(struct chosen_samples *selection, const uint32_t *place_o
 	const struct table *stacks = profile_table(report->profile, PROFILE_STACK);
 	const struct table *nodes = profile_table(report->profile, PROFILE_NODE);
 	CLEANUP(free_pointer) int8_t *state_of = calloc(nodes->count + 1, 1);
+	CLEANUP(free_pointer) bool *apart = profile_stacks_apart(report->profile);
 	CLEANUP(flat_left_release) struct flat_left left = { 0 };
-	bool all_in_stacks = stacks_hold_all(report);
-	int ret = state_of ? 0 : -ENOMEM;
+	bool all_in_stacks = apart && stacks_hold_all(report, apart);
+	int ret = state_of && apart ? 0 : -ENOMEM;
 	if (ret == 0 && !all_in_stacks)
-		ret = flat_left_init(&left, profile_table(report->profile, PROFILE_FLAT));
+		ret = flat_left_init(&left, profile_table(report->profile, PROFILE_FLAT), apart);
 	if (ret == 0)
 		ret = place_nodes(selection);
 	if (ret == 0)
@@ -203,7 +213,8 @@ int chosen_measure_stacks(struct report *report)
 	const struct table *stacks = profile_table(report->profile, PROFILE_STACK);
 	CLEANUP(free_pointer) uint32_t *depth = calloc(nodes->count + 1, sizeof(*depth));
 	CLEANUP(free_pointer) uint64_t *samples = calloc(nodes->count + 2, sizeof(*samples));
-	if (!depth || !samples)
+	CLEANUP(free_pointer) bool *apart = profile_stacks_apart(report->profile);
+	if (!depth || !samples || !apart)
 		return -ENOMEM;
 	for (size_t id = 1; id <= nodes->count; id++)
 		depth[id] = depth[table_keys(nodes, id - 1)[NODE_PARENT]] + 1;
@@ -216,6 +227,8 @@ int chosen_measure_stacks(struct report *report)
 		uint64_t count = table_values(stacks, row)[CELL_SAMPLES];
 		sum_add(&samples[at], count);
 		sum_add(&scope->stack_samples, count);
+		if (apart[keys[STACK_EVENT]])
+			sum_add(&scope->apart_samples, count);
 		if (at > scope->stack_depth)
 			scope->stack_depth = at;
 	}

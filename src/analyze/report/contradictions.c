@@ -20,12 +20,13 @@ static int note_machine(struct report *report)
 static int note_stacks(struct report *report)
 {
 	uint64_t samples = report->scope.resolution.samples;
-	if (report->scope.stack_samples <= samples)
+	uint64_t with_stack = report->scope.stack_samples - report->scope.apart_samples;
+	if (with_stack <= samples)
 		return 0;
 	return report_add_note(report,
 			       "the profile contradicts itself: %" PRIu64
 			       " samples have a call stack, of %" PRIu64 " samples in all",
-			       report->scope.stack_samples, samples);
+			       with_stack, samples);
 }
 
 /* More than the whole that it is a part of; where either is not known, nothing is said. */

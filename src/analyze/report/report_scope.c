@@ -135,6 +135,12 @@ static const struct bill_item event_items[] = {
 	{ BILL_INTERPRET_LOST, offsetof(struct scope_bill, interpreted.lost) },
 	{ BILL_INTERPRET_SILENT, offsetof(struct scope_bill, interpreted.silent) },
 	{ BILL_INTERPRET_OUTCOMES, offsetof(struct scope_bill, interpreted.outcomes) },
+	{ BILL_APART_RUNS, offsetof(struct scope_bill, apart.runs) },
+	{ BILL_APART_STORED, offsetof(struct scope_bill, apart.stored) },
+	{ BILL_APART_FILTERED, offsetof(struct scope_bill, apart.filtered) },
+	{ BILL_APART_LOST_RING, offsetof(struct scope_bill, apart.lost_ring) },
+	{ BILL_APART_LOST_DAMAGED, offsetof(struct scope_bill, apart.lost_damaged) },
+	{ BILL_APART_THROTTLED, offsetof(struct scope_bill, apart.throttled) },
 };
 
 static const struct bill_item machine_items[] = {

@@ -52,6 +52,11 @@ struct scope_bursts {
 	size_t end_count;
 };
 
+/* Samples that came one by one beside those that were counted in the kernel. */
+struct scope_apart {
+	struct scope_number runs, stored, filtered, lost_ring, lost_damaged, throttled;
+};
+
 /* The bill of one column. */
 struct scope_bill {
 	struct scope_number runs, stored, filtered, stepped, lost_events, throttled, period_changes,
@@ -64,6 +69,7 @@ struct scope_bill {
 	struct scope_cause lost[SCOPE_CAUSES], unknown[SCOPE_CAUSES];
 	size_t lost_count, unknown_count;
 	struct scope_interpreted interpreted;
+	struct scope_apart apart;
 };
 
 /* How well samples became names; of the samples in `whole` columns that have samples. */
@@ -135,6 +141,7 @@ struct scope {
 	struct scope_number cut_stacks; /* samples whose stack was cut by the depth limit */
 	bool cut_is_guess;	/* not counted when recording: too many stacks end at one depth */
 	uint64_t stack_samples; /* samples with a stack */
+	uint64_t apart_samples; /* of these: such as are no samples of any other table */
 	struct scope_broken_stacks broken_stacks;
 };
 

@@ -597,6 +597,53 @@ static void stacks_that_are_not_of_the_samples_are_said(void **state)
 	profile_free(test.profile);
 }
 
+/* What is counted in the kernel has its stacks from samples of their own: a report shows the one or
+ * the other, and neither takes anything off the other. An event beside, whose stacks are of its
+ * samples, still has its rest without a stack. */
+static void stacks_apart_are_another_view_and_no_part(void **state)
+{
+	(void)state;
+	struct test_profile test = test_profile_new();
+	const struct profile_event counted = { .name = span_of_text("cycles"),
+					       .unit = span_of_text("events"),
+					       .policy = PERIOD_RANDOM,
+					       .period = 100,
+					       .sampled = 1,
+					       .apart = 1 };
+	test_event_full(&test, &counted);
+	test_flat(&test, "f", 70, 100);
+	test_flat(&test, "g", 30, 100);
+
+	struct profile_frame frame = { 0 };
+	const struct cell cell = test_cell(120, 84); /* more than were counted: no contradiction */
+	uint32_t node;
+	assert_int_equal(profile_add_text(test.profile, "main", &frame.name), 0);
+	assert_int_equal(profile_add_node(test.profile, 0, &frame, &node), 0);
+	assert_int_equal(profile_add_text(test.profile, "f", &frame.name), 0);
+	assert_int_equal(profile_add_node(test.profile, node, &frame, &node), 0);
+	assert_int_equal(profile_add_stack(test.profile, test.event, 0, node, &cell), 0);
+	struct made made = make(test.profile, (struct report_options){ 0 });
+	assert_rows(made, "f 70, g 30");
+	assert_int_equal(made.report->note_count, 0);
+	done(&made);
+	made = make(test.profile, (struct report_options){ .view = REPORT_INCLUSIVE });
+	assert_rows(made, "f 120/120, main 120/0");
+	assert_int_equal(made.report->shown[0].estimate, 120 * 84);
+	assert_int_equal(made.report->without_stack[0].estimate, 0);
+	assert_int_equal(made.report->note_count, 0);
+	done(&made);
+
+	/* The same event of another recording, whose stacks are of its samples. */
+	test_event(&test, "cycles", 7);
+	test_stack(&test, "main;f", 5, 7);
+	test_flat(&test, "g", 3, 7);
+	made = make(test.profile, (struct report_options){ .view = REPORT_INCLUSIVE });
+	assert_rows(made, "f 125/125, main 125/0, g 3/3");
+	assert_int_equal(made.report->without_stack[0].estimate, 21);
+	done(&made);
+	profile_free(test.profile);
+}
+
 static void same_named_procedures_of_two_builds_stay_apart(void **state)
 {
 	(void)state;
@@ -697,6 +744,7 @@ int main(void)
 		cmocka_unit_test(a_bill_that_does_not_add_up_is_said),
 		cmocka_unit_test(times_that_pass_64_bits_are_not_known),
 		cmocka_unit_test(stacks_that_are_not_of_the_samples_are_said),
+		cmocka_unit_test(stacks_apart_are_another_view_and_no_part),
 		cmocka_unit_test(same_named_procedures_of_two_builds_stay_apart),
 		cmocka_unit_test(shares_of_siblings_do_not_exceed_their_parent),
 		cmocka_unit_test(a_time_that_one_source_lacks_is_no_time_of_all),

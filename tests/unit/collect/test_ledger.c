@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/count_of.h"
 #include "collect/ledger.h"
 #include "collect/session.h"
 #include "profile/bill.h"
@@ -292,9 +293,54 @@ static void what_grows_is_billed_by_its_growth(void **state)
 	free_scene(scene);
 }
 
+/* Of an event that is counted in a table, samples with stacks come apart, and are no part of its
+ * sums. */
+static void samples_apart_have_items_of_their_own(void **state)
+{
+	(void)state;
+	struct scene *scene = new_scene();
+	struct session *session = scene->session;
+	session->counters.options.table = (void *)scene; /* there is one: nothing reads it here */
+	scene->samplers[CYCLES].apart = true;
+	scene->samplers[CYCLES].beside = CLOCK;
+	scene->samplers[CYCLES].stacks = true;
+	scene->samplers[CYCLES].clock = true;
+	scene->samplers[CYCLES].id = scene->samplers[CLOCK].id;
+	session->follow = true;
+	counters_lane(&session->counters, CLOCK, 0)->sums =
+		(struct lane_sums){ .stored = 400, .lost_table = 5, .unknown = { [1] = 9 } };
+	counters_lane(&session->counters, CYCLES, 0)->sums =
+		(struct lane_sums){ .stored = 100,
+				    .filtered = 20,
+				    .lost_ring = 3,
+				    .lost_damaged = 2,
+				    .throttled = 1,
+				    .stacks_cut = 4,
+				    .unknown = { [1] = 7 } };
+	write_bill(scene, false, false);
+	static const struct {
+		const char *item;
+		int64_t amount;
+	} expected[] = {
+		{ BILL_RUNS, 405 },	     { BILL_STORED, 400 },
+		{ BILL_LOST_TABLE, 5 },	     { BILL_LOST_RING, -1 },
+		{ BILL_FILTERED, 0 },	     { BILL_THROTTLED, 0 },
+		{ BILL_STACKS_CUT, 4 },	     { BILL_APART_RUNS, 125 },
+		{ BILL_APART_STORED, 100 },  { BILL_APART_FILTERED, 20 },
+		{ BILL_APART_LOST_RING, 3 }, { BILL_APART_LOST_DAMAGED, 2 },
+		{ BILL_APART_THROTTLED, 1 },
+	};
+	for (size_t i = 0; i < COUNT_OF(expected); i++)
+		assert_int_equal(billed(scene, "cpu-clock", CPU(0), expected[i].item),
+				 expected[i].amount);
+	session->counters.options.table = NULL;
+	free_scene(scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_apart_have_items_of_their_own),
 		cmocka_unit_test(runs_are_the_sum_of_what_became_of_them),
 		cmocka_unit_test(what_an_event_cannot_have_is_absent_and_not_0),
 		cmocka_unit_test(the_time_of_cpus_is_that_between_two_bills),

@@ -240,6 +240,65 @@ static void interpreting_has_its_part_of_the_budget(void **state)
 	release(&w);
 }
 
+/* A table in the kernel has no room for stacks and registers: the event is sampled once more for
+ * them. */
+static void what_is_counted_in_the_kernel_has_its_stacks_apart(void **state)
+{
+	(void)state;
+	struct world w;
+	init(&w, COLLECT_SYSTEM, "cpu-clock,page-faults");
+	w.options.engine = COLLECT_ENGINE_BPF;
+	assert_int_equal(make(&w), 0);
+	assert_int_equal(w.plan.sampler_count, 2); /* nobody asked for them */
+	assert_false(w.plan.samplers[0].apart || w.plan.samplers[0].stacks);
+
+	w.options.stacks = COLLECT_STACKS_FRAME_POINTERS;
+	assert_int_equal(make(&w), 0);
+	assert_int_equal(w.plan.sampler_count, 4);
+	for (size_t i = 0; i < 4; i++) {
+		const struct sampler *sampler = &w.plan.samplers[i];
+		assert_int_equal(sampler->apart, i >= 2);
+		assert_int_equal(sampler->stacks, i >= 2);
+		assert_false(sampler->edges);
+		assert_true(sampler->sampled && sampler->leader == i && sampler->sampled_by == i);
+		if (i < 2)
+			continue;
+		const struct sampler *beside = &w.plan.samplers[sampler->beside];
+		assert_int_equal(sampler->beside, i - 2);
+		assert_string_equal(sampler->name, beside->name);
+		assert_int_equal(sampler->policy, beside->policy);
+		assert_int_equal(sampler->mean_period, 4 * beside->mean_period);
+		assert_true(sampler->frequency_hz == beside->frequency_hz / 4);
+	}
+	assert_true(w.plan.samplers[1].frequency_hz == 1000);
+
+	w.options.apart_hz = 20;
+	assert_int_equal(make(&w), 0);
+	assert_in_range(w.plan.samplers[2].mean_period, 49 * w.plan.samplers[0].mean_period,
+			56 * w.plan.samplers[0].mean_period); /* random ones are somewhat longer */
+	assert_true(w.plan.samplers[3].frequency_hz == 20);
+
+	/* Of given periods it is no multiple. */
+	w.options.apart_hz = 0;
+	w.options.fixed_period = true;
+	w.options.period = 1000000;
+	assert_int_equal(make(&w), 0);
+	assert_int_equal(w.plan.samplers[0].mean_period, 1000000);
+	assert_int_equal(w.plan.samplers[2].mean_period, period_prime(4000000));
+
+	/* Interpreted are those apart alone. */
+	w.options.stacks = COLLECT_STACKS_NONE;
+	w.options.edges = COLLECT_EDGES_ALL;
+	if (edge_registers()) {
+		assert_int_equal(make(&w), 0);
+		assert_int_equal(w.plan.sampler_count, 4);
+		for (size_t i = 0; i < 4; i++)
+			assert_true(w.plan.samplers[i].edges == (i >= 2) &&
+				    !w.plan.samplers[i].stacks);
+	}
+	release(&w);
+}
+
 static void what_cannot_be_is_refused_with_its_name(void **state)
 {
 	(void)state;
@@ -280,6 +339,7 @@ int main(void)
 		cmocka_unit_test(slots_are_read_by_the_first_event_that_can_be_sampled),
 		cmocka_unit_test(clocks_of_tasks_are_interpreted_and_what_is_asked),
 		cmocka_unit_test(interpreting_has_its_part_of_the_budget),
+		cmocka_unit_test(what_is_counted_in_the_kernel_has_its_stacks_apart),
 		cmocka_unit_test(what_cannot_be_is_refused_with_its_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,9 +125,42 @@ static void a_tally_that_was_tampered_with_has_a_fault(void **state)
 	tally_release(&tally);
 }
 
+/* A stack apart has the time of samples that were counted elsewhere: it is in no row of theirs. */
+static void a_stack_apart_is_not_in_flat(void **state)
+{
+	(void)state;
+	CLEANUP(profile_freep) struct profile *session = profile_new();
+	struct tally tally;
+	assert_int_equal(tally_init(&tally, session), 0);
+	struct profile_event event = { .name = span_of_text("cpu-clock"), .sampled = 1 };
+	struct tally_place place = { .vaddr = 9, .stack = true };
+	assert_int_equal(profile_add_event(session, &event, &place.event), 0);
+	place.image = add_image(session, "/used");
+	uint32_t beside, apart, counted;
+	assert_int_equal(tally_place(&tally, &place, &beside), 0);
+	place.apart = true;
+	assert_int_equal(tally_place(&tally, &place, &apart), 0);
+	place.apart = place.stack = false;
+	assert_int_equal(tally_place(&tally, &place, &counted), 0);
+	assert_true(beside != apart && apart != counted && beside != counted);
+	const struct cell one = { 1, 10, 100 }, two = { 2, 20, 200 }, four = { 4, 40, 400 };
+	assert_int_equal(tally_add(&tally, beside, &one), 0);
+	assert_int_equal(tally_add(&tally, apart, &two), 0);
+	assert_int_equal(tally_add(&tally, counted, &four), 0);
+	assert_null(tally_fault(&tally));
+	CLEANUP(profile_freep) struct profile *taken = take(&tally);
+	const struct table *flat = profile_table(taken, PROFILE_FLAT);
+	const struct table *stacks = profile_table(taken, PROFILE_STACK);
+	assert_true(flat->count == 1 && stacks->count == 1);
+	assert_int_equal(cell_of_values(table_values(flat, 0)).samples, 5);
+	assert_int_equal(cell_of_values(table_values(stacks, 0)).samples, 3);
+	tally_release(&tally);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stack_apart_is_not_in_flat),
 		cmocka_unit_test(each_take_hands_out_what_came_since_the_last),
 		cmocka_unit_test(a_tally_that_was_tampered_with_has_a_fault),
 	};

@@ -196,6 +196,39 @@ static void stacks_are_lines_from_the_command_on(void **state)
 	profile_free(example.profile);
 }
 
+/* Stacks that are samples of their own stand for the whole: nothing of the counts is missing in
+ * them, and none of these is written as a stack of one frame. */
+static void stacks_apart_are_all_there_is(void **state)
+{
+	(void)state;
+	struct example example = example_new();
+	const struct profile_event counted = { .name = span_of_text("cpu-clock"),
+					       .unit = span_of_text("ns"),
+					       .clock = EVENT_CLOCK,
+					       .period = 5,
+					       .sampled = 1,
+					       .apart = 1 };
+	const struct cell flat = { 100, 99000, 1 }, stack = { 3, 3000, 1 };
+	const struct profile_frame leaf = { .image = example.program, .vaddr = 0x1000 };
+	must(profile_add_event(example.profile, &counted, &example.event));
+	must(profile_add_flat(example.profile, example.event, example.commands[1], &leaf, &flat));
+	must(profile_add_stack(example.profile, example.event, example.commands[1],
+			       node(&example, 0, example.program, 0x1000), &stack));
+	expect_text(example.profile, &plain,
+		    "one%3Bodd;main 1000\n"
+		    "one%3Bodd;main;vfs_read 6000\n"
+		    "two;main 11000\n"
+		    "two;main;compiled 16000\n");
+	/* A sample of the other event that has no stack is missing, as ever. */
+	const struct cell one = { 1, 1000, 1 };
+	must(profile_add_flat(example.profile, 1, example.commands[1], &leaf, &one));
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	struct export_sums sums;
+	must_export(example.profile, 0, &plain, &out, &sums);
+	assert_true(sums.missing.estimate == 1000 && sums.missing.samples == 1);
+	profile_free(example.profile);
+}
+
 static void options_change_counts_roots_and_marks(void **state)
 {
 	(void)state;
@@ -461,6 +494,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_are_lines_from_the_command_on),
+		cmocka_unit_test(stacks_apart_are_all_there_is),
 		cmocka_unit_test(options_change_counts_roots_and_marks),
 		cmocka_unit_test(contexts_that_read_the_same_are_one),
 		cmocka_unit_test(code_without_a_name_shows_its_address_on_demand),

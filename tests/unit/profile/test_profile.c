@@ -247,6 +247,7 @@ static void events_read_back_as_written(void **state)
 		.origin = ORIGIN_IMPORTED,
 		.sampled = 1,
 		.leader = span_of_text("l"),
+		.apart = 1,
 	};
 	uint32_t id, again;
 	assert_int_equal(profile_add_event(profile, &event, &id), 0);
@@ -261,7 +262,7 @@ static void events_read_back_as_written(void **state)
 		    back.config2 == 7 && back.clock == EVENT_CLOCK &&
 		    back.policy == PERIOD_RANDOM && back.period == 8 && back.precise == 2 &&
 		    back.exclude == EXCLUDE_KERNEL && back.skid == 2 &&
-		    back.origin == ORIGIN_IMPORTED && back.sampled == 1);
+		    back.origin == ORIGIN_IMPORTED && back.sampled == 1 && back.apart == 1);
 }
 
 static void sources_and_contexts_read_back_as_written(void **state)

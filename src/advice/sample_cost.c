@@ -16,13 +16,15 @@
 #include "machine/event.h"
 #include "machine/perf_open.h"
 
-#define ROUNDS	       4
-#define ON_NS	       80000000u
-#define OFF_NS	       25000000u
+#define LEAST_ROUNDS   2
+#define MOST_ROUNDS    10
+#define ON_NS	       32000000u
+#define OFF_NS	       8000000u
 #define WANTED_RATE_HZ 4999 /* prime, so that it does not lock to the timer tick */
 #define GAPS_MAX       16384
 #define RING_PAGES     32 /* 80 ms of samples are 13 KiB, with registers 110 */
 #define LEAST_SAMPLES  40
+#define ENOUGH_SAMPLES 250 /* more rounds would not tell the median much better */
 
 static inline uint64_t time_stamp(void)
 {
@@ -294,7 +296,9 @@ static int measure_rounds(const struct event *event, struct sampler *sampler, st
 			  struct gaps *off, struct costs *costs, struct error *err)
 {
 	uint64_t threshold = find_threshold();
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0;
+	     round < LEAST_ROUNDS || (round < MOST_ROUNDS && costs->count < ENOUGH_SAMPLES);
+	     round++) {
 		size_t first = on->count;
 		spin(OFF_NS, threshold, off);
 		if (ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0))

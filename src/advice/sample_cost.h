@@ -20,9 +20,9 @@ struct sample_cost {
 };
 
 /*
- * Samples this thread for some 0.4 s by `event` (as event_list_default() gives
- * it; what its attr.sample_type asks for beside ip, task and time is taken along, if it stands
- * behind these in a sample; and what `extra` adds, if that is not NULL,
+ * Samples this thread for 0.08 s, or up to 0.4 s where samples come slowly, by `event` (as
+ * event_list_default() gives it; what its attr.sample_type asks for beside ip, task and time is
+ * taken along, if it stands behind these in a sample; and what `extra` adds, if that is not NULL,
  * on the CPU where it runs) and fills *cost. Returns 0; -EAGAIN when too few samples came to tell
  * (the machine is overloaded, or throttles); -ENOMEM; or the negative errno value of opening.
  */

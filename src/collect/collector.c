@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "bpf/user_stack.h"
+#include "collect/own_cost.h"
 #include "collect/perf_limits.h"
 #include "machine/event.h"
 #include "machine/haste.h"
@@ -208,6 +209,7 @@ static int init_session(struct collector *collector, struct error *err)
 	session->stack_registers = collector->plan.counters.user_registers;
 	session->inherit = collector->plan.inherit;
 	session->edge_ratio = collector->plan.edge_ratio;
+	session->overhead = collector->plan.overhead;
 	session->follow = collector->plan.follow;
 	session->boot_offset_ns = boot_offset_ns();
 	session->max_stack = perf_limit_stack();
@@ -366,6 +368,13 @@ static void begin_walking(const struct collector *collector)
 				 below ? (uint32_t)collector->options.command_pid : 0);
 }
 
+double collector_spent_ns(const struct collector *collector)
+{
+	const struct session *session = &collector->session;
+	return own_interrupts(session, clock_monotonic_ns()) * session->overhead.sample_ns +
+	       (double)own_cpu_ns(session);
+}
+
 int collector_start(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
@@ -382,6 +391,7 @@ int collector_start(struct collector *collector, struct error *err)
 	int ret = counters_enable(&session->counters, err);
 	if (ret < 0)
 		return ret;
+	overhead_begin(&session->overhead, clock_monotonic_ns(), collector_spent_ns(collector));
 	collector_set_timer(collector, SERVICE_NS);
 	bursts_start(&session->bursts);
 	return 0;

@@ -36,6 +36,10 @@ struct collector {
 /* Has collector_poll_fd() wake after that time, and then as always. */
 void collector_set_timer(const struct collector *collector, uint64_t first_ns);
 
+/* What the recording has taken so far: its interrupts, of which each takes what was measured, and
+ * its own CPU time. */
+double collector_spent_ns(const struct collector *collector);
+
 static inline void collector_note(const struct collector *collector, enum collect_note_kind kind,
 				  const char *sentence)
 {

@@ -155,6 +155,18 @@ static int collect_counts(struct collector *collector, enum service_purpose purp
 	return ret < 0 ? ret : 1;
 }
 
+/* Adapts the rate to the budget. The periods follow when they are drawn anew. */
+static void keep_budget(struct collector *collector, uint64_t now_ns)
+{
+	struct session *session = &collector->session;
+	struct overhead *overhead = &session->overhead;
+	if (!(overhead->budget_ratio > 0) || !overhead_due(overhead, now_ns))
+		return;
+	overhead_step(overhead, now_ns, collector_spent_ns(collector),
+		      (double)session->counters.cpu_count);
+	session->counters.period_scale = overhead->scale;
+}
+
 static int serve(struct collector *collector, enum service_purpose purpose, struct error *err)
 {
 	struct session *session = &collector->session;
@@ -163,6 +175,7 @@ static int serve(struct collector *collector, enum service_purpose purpose, stru
 	int ret = ring_keeper_end(&session->keeper);
 	bool due = ran_out(collector->timer_fd);
 	bool weighs = due && !session->inherit;
+	keep_budget(collector, now);
 	if (ret == 0)
 		ret = read_counters(collector, purpose, weighs);
 	int counted = ret == 0 ? collect_counts(collector, purpose, &until) : 0;

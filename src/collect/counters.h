@@ -95,6 +95,12 @@ static inline uint64_t lane_lost(const struct lane_sums *sums)
 	return sums->lost_ring + sums->lost_table + sums->lost_damaged;
 }
 
+/* Overflows that are known of. */
+static inline uint64_t lane_runs(const struct lane_sums *sums)
+{
+	return sums->stored + sums->filtered + sums->stepped + lane_lost(sums);
+}
+
 struct lane {
 	struct weight weight;
 	struct period_log periods;
@@ -107,6 +113,7 @@ struct lane {
 	uint64_t lost_settled;	/* of sums.lost_*: what `weight` has been given */
 	uint64_t lost_epoch;	/* grows with each loss that shows in the order of samples */
 	uint64_t lost_in_read;	/* last PERF_FORMAT_LOST value seen within a sample */
+	uint64_t runs_billed;	/* of sums.*, in bills so far */
 	double rate_per_second; /* of the count while it ran, at the last reading */
 };
 
@@ -163,6 +170,7 @@ struct counters {
 	int memory_refusal, walker_refusal;
 	struct ring_watch watch; /* ready: a ring of samples is half full */
 	struct ring_watch sideband_watch; /* ready: a record about processes has come */
+	double period_scale;		  /* of mean periods, as the budget demands; 0 is 1 */
 	bool reads_lost;		  /* the kernel has PERF_FORMAT_LOST */
 	bool kernel_dropped; /* some event samples user code only, for want of rights */
 };

@@ -34,12 +34,14 @@ static bool redraw_due(const struct sampler *sampler, const struct lane *lane)
 
 void counters_redraw(struct counters *counters, struct random_state *random)
 {
+	double scale = counters->period_scale > 1 ? counters->period_scale : 1;
 	for (size_t i = 0; i < counters->sampler_count; i++) {
 		struct sampler *sampler = &counters->samplers[i];
 		if (sampler->policy == PERIOD_FREQUENCY && sampler->sampled) {
 			double rate = fastest_rate(counters, i);
 			/* While a machine is quiet the period must not fall to nothing. */
-			uint64_t wanted = period_mean_for(rate, sampler->frequency_hz, true);
+			uint64_t wanted =
+				period_mean_for(rate, sampler->frequency_hz / scale, true);
 			if (wanted < sampler->mean_period / 16)
 				wanted = sampler->mean_period / 16;
 			if (rate > 0)
@@ -54,7 +56,10 @@ void counters_redraw(struct counters *counters, struct random_state *random)
 		struct lane *lane = counters_lane(counters, counter->sampler, counter->slot);
 		if (!redraw_due(sampler, lane))
 			continue;
-		uint64_t period = period_draw(random, sampler->mean_period);
+		/* that of a frequency has been adapted above */
+		double mean = (double)sampler->mean_period *
+			      (sampler->policy == PERIOD_FREQUENCY ? 1 : scale);
+		uint64_t period = period_draw(random, (uint64_t)mean);
 		if (ioctl(counter->fd, PERF_EVENT_IOC_PERIOD, &period) == 0) {
 			period_log_add(&lane->periods, clock_monotonic_ns(), period);
 			lane->sums.period_changes++;

@@ -4,22 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/count_of.h"
 #include "collect/idle_interrupts.h"
+#include "collect/own_cost.h"
 #include "collect/perf_limits.h"
 #include "collect/session.h"
 #include "profile/bill.h"
-
-static uint64_t own_cpu_ns(void)
-{
-	struct rusage usage;
-	if (getrusage(RUSAGE_SELF, &usage))
-		return 0;
-	return clock_timeval_ns(&usage.ru_utime) + clock_timeval_ns(&usage.ru_stime);
-}
 
 /* Measures what one interrupt of the first clock event costs; those of others cost as much. */
 static void measure_cost(struct ledger *ledger, const struct session *session)
@@ -46,7 +38,8 @@ int ledger_init(struct ledger *ledger, const struct session *session, bool whole
 		return -ENOMEM;
 	if (whole_cpus)
 		measure_cost(ledger, session);
-	ledger->own_cpu_ns = own_cpu_ns(); /* getting ready is not part of the recorded time */
+	ledger->own_cpu_ns =
+		own_cpu_ns(session); /* getting ready is not part of the recorded time */
 	cpu_time_read(session->counters.cpus, count, ledger->started);
 	memcpy(ledger->before, ledger->started, count * sizeof(*ledger->before));
 	return 0;
@@ -87,8 +80,7 @@ static int write_lane_apart(struct profile *to, uint32_t event, uint64_t cpu,
 			    const struct sampler *sampler, const struct lane_sums *sums)
 {
 	const struct line lines[] = {
-		{ BILL_APART_RUNS, true,
-		  sums->stored + sums->filtered + sums->stepped + lane_lost(sums) },
+		{ BILL_APART_RUNS, true, lane_runs(sums) },
 		{ BILL_APART_STORED, true, sums->stored },
 		{ BILL_APART_FILTERED, true, sums->filtered },
 		{ BILL_APART_LOST_RING, true, sums->lost_ring },
@@ -107,7 +99,7 @@ static int write_lane(const struct session *session, struct profile *to, uint32_
 	bool counted = counters_in_table(&session->counters, sampler);
 	bool sampled = sampler->sampled;
 	const struct line lines[] = {
-		{ BILL_RUNS, sampled, sums->stored + sums->filtered + sums->stepped + lost },
+		{ BILL_RUNS, sampled, lane_runs(sums) },
 		{ BILL_STORED, sampled, sums->stored },
 		{ BILL_FILTERED, session->follow && sampled, sums->filtered },
 		{ BILL_STEPPED, session->bursts.stepper && sampled, sums->stepped },
@@ -127,6 +119,7 @@ static int write_lane(const struct session *session, struct profile *to, uint32_
 	if (ret == 0 && sampled && !sampler->apart)
 		ret = bill_add_unknown(to, event, cpu, sums->unknown);
 	lane->lost_settled -= lost;
+	lane->runs_billed += lane_runs(sums);
 	*sums = (struct lane_sums){ 0 };
 	return ret;
 }
@@ -174,9 +167,9 @@ static void measure_cost_late(struct ledger *ledger, const struct session *sessi
 	ledger->idle_known = ledger->cost_known || !was_idle(ledger, session, now);
 	if (ledger->idle_known || !ledger->stopped)
 		return;
-	uint64_t before_ns = own_cpu_ns();
+	uint64_t before_ns = own_cpu_ns(session);
 	measure_cost(ledger, session);
-	ledger->own_cpu_ns += own_cpu_ns() - before_ns; /* not a part of the recorded time */
+	ledger->own_cpu_ns += own_cpu_ns(session) - before_ns; /* not a part of the recorded time */
 	ledger->idle_known = ledger->cost_known;
 }
 
@@ -269,7 +262,7 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 {
 	const struct counters *counters = &session->counters;
 	uint64_t edge_ns = session->edges.cpu_ns;
-	uint64_t cpu_ns = own_cpu_ns() + edge_ns;
+	uint64_t cpu_ns = own_cpu_ns(session);
 	uint64_t bytes = 0;
 	uint64_t memory = session->files.keeping.copied_most_bytes;
 	for (size_t i = 0; i < 2 * counters->cpu_count; i++) {
@@ -286,8 +279,21 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 	uint64_t damaged = session->damaged; /* records that belong to no event */
 	for (size_t i = 0; i < 2 * counters->cpu_count; i++)
 		damaged += ring_counted(&counters->rings[i].damaged);
+	/* What an interrupt takes was measured for the budget, or else on an idle CPU. */
+	double sample_ns = session->overhead.sample_ns > 0 ? session->overhead.sample_ns
+			   : ledger->cost_known		   ? ledger->cost.ns
+							   : 0;
+	uint64_t now_ns = ledger->stopped ? ledger->stopped_ns : clock_monotonic_ns();
+	double interrupts = own_interrupts(session, now_ns);
+	double more =
+		interrupts - ledger->interrupts; /* fewer when a CPU turns out to have been away */
+	uint64_t interrupt_ns = more > 0 ? (uint64_t)llround(more * sample_ns) : 0;
+	uint64_t slowed_ns = (uint64_t)llround(session->overhead.slowed_ns);
 	const struct line lines[] = {
 		{ BILL_SELF_CPU_NS, true, cpu_ns - ledger->own_cpu_ns },
+		{ BILL_INTERRUPT_NS, sample_ns > 0, interrupt_ns },
+		{ BILL_SLOWED_NS, session->overhead.budget_ratio > 0,
+		  slowed_ns - ledger->slowed_ns },
 		{ BILL_INTERPRET_NS, session->edges.sums != NULL, edge_ns - ledger->edge_ns },
 		{ BILL_SELF_BYTES, true, memory - ledger->self_bytes },
 		{ BILL_LOST_DAMAGED, true, damaged - ledger->damaged },
@@ -300,6 +306,8 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 		  lost > ledger->lost_sideband ? lost - ledger->lost_sideband : 0 },
 	};
 	ledger->own_cpu_ns = cpu_ns;
+	ledger->interrupts = interrupts;
+	ledger->slowed_ns = slowed_ns;
 	ledger->edge_ns = edge_ns;
 	ledger->ring_bytes = bytes;
 	ledger->table_entries = session->counted.entries;

@@ -23,7 +23,8 @@ struct ledger {
 	uint64_t *away_ns;	  /* by CPU slot, in its present absence; 0: it is online */
 	bool stopped;		  /* `now` is when sampling ended */
 	uint64_t own_cpu_ns, edge_ns, ring_bytes, lost_sideband, damaged; /* billed so far */
-	uint64_t frames_guessed, rules_refused, table_entries;		  /* likewise */
+	uint64_t frames_guessed, rules_refused, table_entries, slowed_ns; /* likewise */
+	double interrupts;						  /* likewise */
 	uint64_t self_bytes;   /* likewise: the most memory of rings, tables and copied files */
 	uint64_t stopped_ns;   /* when sampling ended */
 	struct idle_cost cost; /* of a clock's interrupt on an idle CPU */

@@ -89,7 +89,7 @@ static size_t fullest(const struct plan *plan)
 
 /* The rate, in Hz, that the budget pays for, of samples apart and others together: measures what
  * one sample costs on this machine. */
-static double budget_rate(const struct plan *plan, const struct collect_options *options)
+static double budget_rate(struct plan *plan, const struct collect_options *options)
 {
 	double percent = budget_percent(options);
 	double share = plan->edges ? 1 - EDGE_SHARE : 1;
@@ -112,6 +112,7 @@ static double budget_rate(const struct plan *plan, const struct collect_options 
 		return DEFAULT_RATE_HZ;
 	}
 	uint64_t rate = sample_cost_rate(&cost, share * percent / 100);
+	plan->overhead.sample_ns = cost.ns;
 	const char *bound = rate < LOWEST_RATE_HZ ? ", over the budget: fewer would say too little"
 			    : rate > HIGHEST_RATE_HZ ? ", below the budget: more would say no more"
 						     : "";
@@ -127,6 +128,10 @@ static double budget_rate(const struct plan *plan, const struct collect_options 
 				     : ", a fifth of them to be interpreted",
 		 bound);
 	collect_note(options, COLLECT_NOTE, sentence);
+	/* An inherited period is that of many tasks, and stays. */
+	if (!plan->inherit && !options->fixed_period)
+		plan->overhead.budget_ratio = percent / 100;
+	plan->overhead.most_scale = (double)rate / LOWEST_RATE_HZ;
 	return apart && !options->apart_hz ? (double)rate * APART_PERIODS / (APART_PERIODS + 1)
 					   : (double)rate;
 }

@@ -9,6 +9,7 @@
 
 #include "collect/options.h"
 #include "collect/counters.h"
+#include "collect/overhead.h"
 #include "machine/cpu_set.h"
 #include "machine/probe.h"
 
@@ -27,6 +28,7 @@ struct plan {
 	/* The CPU time that interpreting samples may take, as a part of the time that they stand
 	   for: a part of the budget when that chose the rate, else (a given rate) all of it. */
 	double edge_ratio;
+	struct overhead overhead; /* what its budget is and a sample costs; not begun */
 	bool follow; /* CPUs are watched, and only samples of the command's tree count */
 };
 

@@ -21,6 +21,7 @@
 #include "collect/kernel_map.h"
 #include "collect/left_out.h"
 #include "collect/options.h"
+#include "collect/overhead.h"
 #include "collect/proc_ask.h"
 #include "collect/ring_keeper.h"
 #include "collect/shares.h"
@@ -60,7 +61,8 @@ struct session {
 	struct world world;
 	struct chain chain; /* of the sample that is processed, filled anew for each */
 	struct edges edges;
-	double edge_ratio; /* as in struct plan */
+	double edge_ratio;	  /* as in struct plan */
+	struct overhead overhead; /* begins with the recording */
 	struct bursts bursts;
 	struct counters counters;
 	struct ring_keeper keeper; /* of its rings */

@@ -82,7 +82,9 @@ struct profile;
 #define BILL_COMMAND_SYSTEM_NS	"command_system_ns"
 #define BILL_SAMPLED_USER_NS	"sampled_user_ns" /* CPU time of the processes that were sampled */
 #define BILL_SAMPLED_SYSTEM_NS	"sampled_system_ns"
-#define BILL_SELF_CPU_NS	"self_cpu_ns"  /* CPU time of the collector itself */
+#define BILL_SELF_CPU_NS	"self_cpu_ns" /* CPU time of the collector itself and its helpers */
+#define BILL_INTERRUPT_NS	"interrupt_ns" /* that its interrupts took, estimated */
+#define BILL_SLOWED_NS		"slowed_ns" /* time of samples that were left out to keep the budget */
 #define BILL_SELF_BYTES		"self_bytes"   /* bytes of rings, tables and copies of files */
 #define BILL_RING_BYTES		"ring_bytes"   /* bytes that came through the rings */
 #define BILL_TABLE_ENTRIES	"table_entries" /* taken out of the kernel's table of samples */

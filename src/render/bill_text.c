@@ -391,6 +391,16 @@ static void put_names(const struct report *report, const struct report_text_opti
 	buffer_append_u8(out, '\n');
 }
 
+/* " (1.2 % of the machine)" */
+static void put_share(struct buffer *out, const struct scope *scope, struct scope_number ns)
+{
+	if (!scope->online_ns.known || !scope->online_ns.value)
+		return;
+	buffer_append_text(out, " (");
+	scope_put_percent(out, (double)ns.value, (double)scope->online_ns.value);
+	buffer_append_text(out, " of the machine)");
+}
+
 static void put_collector(const struct report *report, const struct report_text_options *options,
 			  struct buffer *out)
 {
@@ -402,20 +412,25 @@ static void put_collector(const struct report *report, const struct report_text_
 	if (scope->self_cpu_ns.known) {
 		scope_put_ns(out, (double)scope->self_cpu_ns.value);
 		buffer_append_text(out, " of CPU time");
-		if (scope->online_ns.known && scope->online_ns.value) {
-			buffer_append_text(out, " (");
-			scope_put_percent(out, (double)scope->self_cpu_ns.value,
-					  (double)scope->online_ns.value);
-			buffer_append_text(out, " of the machine)");
-		}
+		put_share(out, scope, scope->self_cpu_ns);
 	} else {
 		buffer_append_text(out, "- of CPU time");
 	}
 	struct scope_number idle = scope_idle_ns(scope, report->columns.count);
-	if (idle.known && idle.value) {
+	if (scope->interrupt_ns.known) {
+		buffer_append_text(out, " and ");
+		scope_put_ns(out, (double)scope->interrupt_ns.value);
+		buffer_append_text(out, " of interrupts, estimated");
+		put_share(out, scope, scope->interrupt_ns);
+	} else if (idle.known && idle.value) {
 		buffer_append_text(out, " and ");
 		scope_put_ns(out, (double)idle.value);
 		buffer_append_text(out, " of interrupts while idle, estimated");
+	}
+	if (scope->slowed_ns.known && scope->slowed_ns.value && scope->duration_ns) {
+		buffer_append_text(out, ", with ");
+		scope_put_percent(out, (double)scope->slowed_ns.value, (double)scope->duration_ns);
+		buffer_append_text(out, " fewer samples than planned to keep to the budget");
 	}
 	if (scope->self_bytes.known) {
 		quantity_bytes(scope->self_bytes.value, text);

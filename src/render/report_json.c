@@ -405,6 +405,8 @@ static void add_collector(struct json_stream *json, const struct report *report)
 	const struct scope *scope = &report->scope;
 	json_stream_open(json, "collector", '{', JSON_LINES);
 	add_number(json, "cpu_ns", scope->self_cpu_ns);
+	add_number(json, "interrupt_ns", scope->interrupt_ns);
+	add_number(json, "slowed_ns", scope->slowed_ns);
 	add_number(json, "idle_interrupt_ns", scope_idle_ns(scope, report->columns.count));
 	add_number(json, "interpret_ns", scope->interpret_ns);
 	if (scope->bursts.bursts.known)

@@ -51,6 +51,20 @@ uint64_t helper_waited_ns(const struct helper *helper)
 	return helper->pid ? haste_waited_ns(helper->pid) : 0;
 }
 
+static uint64_t running_cpu_ns(pid_t pid)
+{
+	clockid_t clock;
+	struct timespec used;
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+uint64_t helper_cpu_ns(const struct helper *helper)
+{
+	return helper->ended_cpu_ns + (helper->pid ? running_cpu_ns(helper->pid) : 0);
+}
+
 int helper_start(struct helper *helper, struct error *err)
 {
 	int pair[2];
@@ -135,14 +149,19 @@ static int stop(struct helper *helper, int signal_number, int wait_ms)
 		kill(helper->pid, signal_number);
 	int status = -1;
 	pid_t ended = 0;
+	struct rusage used;
 	for (int waited_ms = 0; waited_ms < wait_ms; waited_ms++) {
-		ended = waitpid(helper->pid, &status, WNOHANG);
+		ended = wait4(helper->pid, &status, WNOHANG, &used);
 		if (ended != 0)
 			break;
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
+	if (ended > 0)
+		helper->ended_cpu_ns +=
+			clock_timeval_ns(&used.ru_utime) + clock_timeval_ns(&used.ru_stime);
 	if (ended == 0) {
 		status = -1;
+		helper->ended_cpu_ns += running_cpu_ns(helper->pid);
 		kill(helper->pid, SIGKILL);
 		abandon(helper);
 	} else if (ended < 0) {

@@ -48,6 +48,7 @@ struct helper {
 			   deadline, which then says nothing about what was asked */
 	bool unstarted; /* whether no process could be started for the last request, likewise */
 	/* private */
+	uint64_t ended_cpu_ns; /* of those that have ended */
 	pid_t pid; /* 0: not running */
 	int socket;
 	/* Killed, but still waiting in the kernel. Only memory limits their number; helper_stuck()
@@ -104,6 +105,9 @@ enum helper_haste { HELPER_AS_USUAL, HELPER_HASTY };
 void helper_set_hasty(struct helper *helper, enum helper_haste haste);
 /* As haste_waited_ns(), of the one that runs now. */
 uint64_t helper_waited_ns(const struct helper *helper);
+/* CPU time that it and those before it have used. Of one that was killed and not reaped at once,
+ * what it had used then. */
+uint64_t helper_cpu_ns(const struct helper *helper);
 
 /* ---- the helper's own side */
 #define HELPER_SOCKET 3

@@ -127,6 +127,12 @@ uint64_t reader_waited_ns(const struct reader *reader)
 	return sum_ns;
 }
 
+uint64_t reader_cpu_ns(const struct reader *reader)
+{
+	return helper_cpu_ns(&reader->opener) + helper_cpu_ns(&reader->parser) +
+	       helper_cpu_ns(&reader->strange_opener) + helper_cpu_ns(&reader->strange_parser);
+}
+
 void reader_charge(struct reader *reader, struct reader_account *account)
 {
 	reader->account = account;

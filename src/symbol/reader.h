@@ -85,6 +85,8 @@ uint32_t reader_layers_missing(const struct reader *reader);
 void reader_set_hasty(struct reader *reader, enum helper_haste haste);
 /* How long those of them that run now were ready and had no CPU, together, or HASTE_UNKNOWN. */
 uint64_t reader_waited_ns(const struct reader *reader);
+/* CPU time of its processes, so far. */
+uint64_t reader_cpu_ns(const struct reader *reader);
 
 /* The account that pays for requests from now on; borrowed. NULL: none, as at the beginning. */
 void reader_charge(struct reader *reader, struct reader_account *account);

@@ -155,6 +155,8 @@ static const struct bill_item machine_items[] = {
 	{ BILL_SAMPLED_SYSTEM_NS, offsetof(struct scope, sampled_system_ns) },
 	{ BILL_SELF_CPU_NS, offsetof(struct scope, self_cpu_ns) },
 	{ BILL_INTERPRET_NS, offsetof(struct scope, interpret_ns) },
+	{ BILL_INTERRUPT_NS, offsetof(struct scope, interrupt_ns) },
+	{ BILL_SLOWED_NS, offsetof(struct scope, slowed_ns) },
 	{ BILL_BURSTS, offsetof(struct scope, bursts.bursts) },
 	{ BILL_STEPS, offsetof(struct scope, bursts.steps) },
 	{ BILL_BURST_NS, offsetof(struct scope, bursts.ns) },

@@ -126,6 +126,7 @@ struct scope {
 								   the machine */
 	struct scope_number interpret_ns;			/* of self_cpu_ns */
 	struct scope_bursts bursts;
+	struct scope_number interrupt_ns, slowed_ns; /* estimated; to keep the budget */
 	struct scope_number self_cpu_ns, self_bytes, ring_bytes, table_entries, lost_sideband,
 		cut_off, maps_cut, trace_cut, trace_left_out,
 		raw_left_out; /* bytes of recordings that were imported */

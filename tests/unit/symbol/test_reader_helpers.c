@@ -27,6 +27,8 @@
 #include "support/toolchain.h"
 #include "reader_program.h"
 
+#define SECOND_NS UINT64_C(1000000000)
+
 static void signal_helper_of(const struct temporary_folder *folder, const char *helper,
 			     const char *name)
 {
@@ -55,6 +57,30 @@ static void a_helper_that_dies_is_replaced(void **state)
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), -EIO);
 	assert_non_null(strstr(err.text, "could not be read"));
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
+}
+
+/* Also of one that has ended, however it did. */
+static void the_cpu_time_of_helpers_is_known(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = folder_with_program();
+	CLEANUP(reader_freep) struct reader *reader = new_reader();
+	CLEANUP(close_fd) int fd = open_built(&folder, "p");
+	struct identity identity;
+	struct error err = { 0 };
+	uint64_t first_ns = reader_cpu_ns(reader), last_ns = first_ns;
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
+		assert_true(reader_cpu_ns(reader) > last_ns);
+		last_ns = reader_cpu_ns(reader);
+	}
+	assert_true(last_ns - first_ns < SECOND_NS);
+	signal_helper(&folder, "KILL");
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), -EIO);
+	assert_true(reader_cpu_ns(reader) >= last_ns - 1000000); /* ticks of another clock */
+	last_ns = reader_cpu_ns(reader);
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
+	assert_true(reader_cpu_ns(reader) > last_ns);
 }
 
 static void a_helper_that_hangs_is_killed_at_the_deadline(void **state)
@@ -421,6 +447,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_helper_that_dies_is_replaced),
+		cmocka_unit_test(the_cpu_time_of_helpers_is_known),
 		cmocka_unit_test(a_helper_that_hangs_is_killed_at_the_deadline),
 		cmocka_unit_test(a_wait_ends_when_its_owner_gives_it_up),
 		cmocka_unit_test(a_request_that_is_not_wanted_leaves_the_helper_alone),

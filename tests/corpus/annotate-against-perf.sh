@@ -1,6 +1,7 @@
 . "$SOURCE/tests/lib.sh"
 # Recordings with their own binaries: samples per instruction are those of perf annotate, function by
 # function and address by address; the instruction set is the file's own, without --isa.
+# beside others
 corpus="$SOURCE/../shared/corpus"
 recordings=$corpus/perfdata
 [ -d "$recordings/with-binary" ] || skip "no folder with outside recordings"

@@ -1,6 +1,7 @@
 . "$SOURCE/tests/lib.sh"
 # Costs of callgrind files, function by function and in total, are those that callgrind_annotate
 # shows: for files from elsewhere, and for ones that valgrind writes here in its ways of writing.
+# beside others
 need_command python3
 corpus="$SOURCE/../shared/corpus"
 

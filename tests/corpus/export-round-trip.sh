@@ -1,6 +1,7 @@
 . "$SOURCE/tests/lib.sh"
 # What other tools' recordings become is the same in every format that it is written in: the text of
 # perf script read again gives the same stacks, and the sums of all formats are those of the profile.
+# beside others
 need_command python3
 corpus="$SOURCE/../shared/corpus"
 [ -d "$corpus/perfdata" ] || skip "no folder with outside recordings"

@@ -1,6 +1,7 @@
 . "$SOURCE/tests/lib.sh"
 # --scale gregg: name, place, width and colour of every frame are those of difffolded.pl -n and
 # flamegraph.pl, but for flamegraph.pl's own rounding to a tenth of a pixel.
+# beside others
 need_command python3
 corpus="$SOURCE/../shared/corpus"
 reference="$corpus/expected/flamegraph/cycles-instructions-01.normalize.svg"

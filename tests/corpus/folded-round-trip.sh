@@ -1,6 +1,7 @@
 . "$SOURCE/tests/lib.sh"
 # Other tools' folded files: imported and exported they are the same lines, merged and sorted;
 # exported, imported and exported again they are the same bytes.
+# beside others
 corpus="$SOURCE/../shared/corpus"
 [ -d "$corpus/folded" ] || skip "no folder with outside recordings"
 

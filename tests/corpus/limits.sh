@@ -1,6 +1,7 @@
 . "$SOURCE/tests/lib.sh"
 # Every real recording is read within the usual limits (culprit-import(1), LIMITS), and shown, and
 # written again: what one without limits makes of it comes out.
+# beside others
 corpus="$SOURCE/../shared/corpus"
 [ -d "$corpus/perfdata" ] || skip "no folder with outside recordings"
 count=0

@@ -2,6 +2,7 @@
 # Damaged recordings, found ones and outside recordings cut at many places: one message that names
 # the file and the place, exit status 1, nothing on stdout; with --force what came before. Never a
 # signal, never more than 3 times the file's size and 64 MB, never long.
+# beside others
 corpus="$SOURCE/../shared/corpus"
 [ -d "$corpus/perfdata" ] || skip "no folder with outside recordings"
 need_command python3

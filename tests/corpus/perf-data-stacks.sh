@@ -11,6 +11,7 @@
 #   jit       perf names run-time code after the map file it would look for
 #
 # What then still differs must be in perf-data-stacks.txt, with the reference's fault that explains it.
+# beside others
 corpus="$SOURCE/../shared/corpus"
 [ -d "$corpus/perfdata" ] || skip "no folder with outside recordings"
 need_command perl

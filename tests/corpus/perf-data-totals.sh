@@ -2,6 +2,7 @@
 # Every outside perf.data against perf: samples and the sum of periods, event by event, are those of the
 # lines of `perf script`; a member of a group has as many reads as perf has lines. Where perf 6.1
 # cannot read a file, its own report is that of its records, counted here.
+# beside others
 corpus="$SOURCE/../shared/corpus"
 [ -d "$corpus/perfdata" ] || skip "no folder with outside recordings"
 need_command python3

@@ -1,6 +1,7 @@
 . "$SOURCE/tests/lib.sh"
 # Imported and exported as perf script's text, recordings have the same stacks with the same
 # estimates. A block then is a stack, not a sample, so from there on the text is the same, byte by byte.
+# beside others
 corpus="$SOURCE/../shared/corpus"
 [ -d "$corpus/perfscript" ] || skip "no folder with outside recordings"
 

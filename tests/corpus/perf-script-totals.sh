@@ -2,6 +2,7 @@
 # What perf script printed of a recording, imported, against the recording itself: the same events,
 # samples and totals. What perf makes up while printing is not in the recording: branches and packets
 # decoded from a processor trace, and samples of group members, which only counted along.
+# beside others
 need_command python3
 corpus="$SOURCE/../shared/corpus"
 [ -d "$corpus/expected/perf" ] || skip "no folder with outside recordings"

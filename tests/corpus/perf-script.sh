@@ -2,6 +2,7 @@
 # The text of perf script against what stackcollapse-perf.pl made of it, stack by stack. Its names
 # are cut (tidy-frames.awk), it keeps one event a text; else what differs is in
 # perf-script-differences.txt, each with what is wrong on its side.
+# beside others
 corpus="$SOURCE/../shared/corpus"
 [ -d "$corpus/perfscript" ] || skip "no folder with outside recordings"
 expected="$corpus/expected/stackcollapse-perf"

@@ -2,6 +2,7 @@
 # Call chains of pmcstat -G. stackcollapse-pmc.pl adds all counters up and leaves out the chains
 # that end above a printed caller; so its stacks are looked for one by one, and the totals are those
 # of the headings.
+# beside others
 corpus="$SOURCE/../shared/corpus"
 [ -d "$corpus/pmcstat" ] || skip "no folder with outside recordings"
 

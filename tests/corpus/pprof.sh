@@ -1,6 +1,7 @@
 . "$SOURCE/tests/lib.sh"
 # Stacks, samples and values of pprof profiles and of gperftools' CPU profiles from elsewhere, stack
 # by stack: the former against a reader of their own, the latter against google/pprof's rendering.
+# beside others
 need_command python3
 corpus="$SOURCE/../shared/corpus/pprof"
 [ -d "$corpus" ] || skip "no folder with outside recordings"

@@ -1,5 +1,6 @@
 . "$SOURCE/tests/lib.sh"
 # The tables of docs/recordings.md say what culprit reads in the outside recordings.
+# beside others
 corpus="$SOURCE/../shared/corpus"
 [ -d "$corpus/perfdata" ] || skip "no folder with outside recordings"
 need_command python3

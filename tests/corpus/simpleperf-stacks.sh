@@ -2,6 +2,7 @@
 # Names, events and stacks of simpleperf's own recordings against what simpleperf's stackcollapse made
 # of them. It leaves out the frames of the Java runtime, marks code made at run time with _[j], and
 # shows a function that runs both interpreted and compiled once; both sides are brought to that.
+# beside others
 corpus="$SOURCE/../shared/corpus/perfdata/simpleperf"
 [ -d "$corpus" ] || skip "no folder with outside recordings"
 need_command perl

@@ -1,6 +1,7 @@
 . "$SOURCE/tests/lib.sh"
 # Weights of speedscope files from elsewhere, stack by stack, against a reader of their own; and
 # what our own export writes comes back the same.
+# beside others
 need_command python3
 corpus="$SOURCE/../shared/corpus"
 [ -d "$corpus/speedscope" ] || skip "no folder with outside recordings"

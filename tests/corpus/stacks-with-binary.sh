@@ -2,6 +2,7 @@
 # Stacks of recordings that come with their binary. The user's part of each stack, function by
 # function, is what perfparser (elfutils) unwound; perf 6.1 (libunwind) finds no unwind table in this
 # binary and shows the sampled function as the root, so of its folded stacks the leaves are compared.
+# beside others
 corpus="$SOURCE/../shared/corpus"
 folder=$corpus/perfdata/with-binary/vector_static_gcc
 [ -d "$folder" ] || skip "no folder with outside recordings"

@@ -1,5 +1,6 @@
 # What annotating one procedure from a stored profile costs, by its size: loops and branches as
-# compilers make them, each view. Times are printed, not judged: a busy machine may double one.
+# compilers make them, each view; the best of BENCH_ROUNDS (3; the full form 9). Times are printed, not
+# judged: a busy machine may double one.
 . "$SOURCE/tests/lib.sh"
 need_command gcc python3
 need_recording self
@@ -31,13 +32,13 @@ gcc -g -O2 -fno-tree-vectorize -o program program.c
 rm program program.c # the profile is all there is
 
 echo "machine: $(uname -srm), $(nproc) CPUs"
-python3 - "$CULPRIT" <<'PYTHON'
+python3 - "$CULPRIT" "${BENCH_ROUNDS:-3}" <<'PYTHON'
 import json, os, subprocess, sys, time
 
 def run(*options):
-    """Least elapsed and CPU milliseconds of 9 runs."""
+    """Least elapsed and CPU milliseconds of some runs."""
     cpu, elapsed = [], []
-    for _ in range(9):
+    for _ in range(int(sys.argv[2])):
         start = time.monotonic()
         process = subprocess.Popen([sys.argv[1], "annotate", "-q", *options], stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)

@@ -1,6 +1,7 @@
 # What a report costs: 150 000 addresses in 20 000 functions, with 1, 10 and 100
 # times the samples. Time and memory follow the addresses, so the three are equal:
-# memory is held to that; times are printed, since a busy machine may double one.
+# memory is held to that; times are printed, the best of BENCH_ROUNDS (3; the full form 7), since a busy
+# machine may double one.
 . "$SOURCE/tests/lib.sh"
 need_command python3
 
@@ -9,13 +10,13 @@ for multiple in 1 10 100; do
 done
 
 echo "machine: $(uname -srm), $(nproc) CPUs"
-python3 - "$CULPRIT" <<'PYTHON'
+python3 - "$CULPRIT" "${BENCH_ROUNDS:-3}" <<'PYTHON'
 import os, resource, subprocess, sys, time
 
 def run(path, *options):
-    """Least CPU seconds, least elapsed seconds and the most MiB of 7 runs."""
+    """Least CPU seconds, least elapsed seconds and the most MiB of some runs."""
     cpu, elapsed, memory = [], [], []
-    for _ in range(7):
+    for _ in range(int(sys.argv[2])):
         start = time.monotonic()
         process = subprocess.Popen([sys.argv[1], "report", *options, path], stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)

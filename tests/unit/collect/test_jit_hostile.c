@@ -17,6 +17,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/sanitizers.h"
 #include "collect/file_table.h"
 #include "collect/jit.h"
 #include "collect/shares.h"
@@ -24,6 +25,7 @@
 #include "profile/profile.h"
 #include "symbol/reader.h"
 #include "symbol/record.h"
+#include "support/skip.h"
 
 #define IMAGE	     7u
 #define STRANGER     4242u
@@ -218,6 +220,8 @@ static void put_named(struct watched *watched, unsigned i)
 static void a_piece_of_a_map_is_no_more_work_than_may_be_at_once(void **state)
 {
 	(void)state;
+	if (THREAD_SANITIZER)
+		SKIP("it takes the longest, and starts no thread");
 	void (*const kinds[])(struct watched *, unsigned) = { put_narrow, put_wide, put_named };
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct watched watched;

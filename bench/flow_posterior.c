@@ -1,5 +1,5 @@
 /*
- * bench-flow-posterior - what executions of blocks cost by samples and branches, beside the
+ * bench-flow-posterior [ROUNDS] - what executions of blocks cost by samples and branches, beside the
  * likelihood that it starts from, by the blocks of a procedure. Random structured procedures whose
  * blocks cost more or less than is said, with 100 outcomes seen of each branch or none; the best of
  * several rounds.
@@ -20,6 +20,8 @@
 #include "support/random_flow.h"
 
 #define ROUNDS 5
+
+static unsigned long rounds = ROUNDS;
 
 static void must(int ret)
 {
@@ -65,7 +67,7 @@ static void time_posterior(uint32_t blocks, double outcomes)
 				outcomes * flow.edges[i] / flow.blocks[flow.graph.edges[i].from]);
 	struct flow_likelihood_result likely;
 	struct flow_posterior_result result;
-	for (int round = 0; round < ROUNDS; round++) {
+	for (unsigned long round = 0; round < rounds; round++) {
 		uint64_t begin = clock_monotonic_ns();
 		must(flow_likelihood_solve(&likelihood, &flow.graph, events, costs, &of_likelihood,
 					   &likely));
@@ -81,9 +83,15 @@ static void time_posterior(uint32_t blocks, double outcomes)
 	random_flow_release(&flow);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static const uint32_t sizes[] = { 10, 100, 1000, 10000, 50000 };
+	if (argc > 1)
+		rounds = strtoul(argv[1], NULL, 10);
+	if (rounds < 1) {
+		fprintf(stderr, "usage: bench-flow-posterior [ROUNDS]\n");
+		return 2;
+	}
 	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
 		time_posterior(sizes[i], 0);
 		time_posterior(sizes[i], 100);

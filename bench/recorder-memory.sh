@@ -1,10 +1,10 @@
 # The recorder's own memory (RssAnon) beside programs that are each run once, eight a second, and as many
-# processes with a perf map, in epochs of a second. MEMORY_SECONDS (20; the full form 240) of it.
+# processes with a perf map, in epochs of a second. MEMORY_SECONDS (10; the full form 240) of it.
 . "$SOURCE/tests/lib.sh"
 need_command python3
 need_root
 need_cpu_sampling
-seconds=${MEMORY_SECONDS:-20}
+seconds=${MEMORY_SECONDS:-10}
 
 culprit record -q -a --epoch 1s -o db --duration "${seconds}s" 2>said &
 recorder=$!

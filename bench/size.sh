@@ -1,9 +1,9 @@
 # Bytes on disk of the demo's workload at 5 kHz beside perf.data's of the same
-# seconds, and what a report of it costs. SIZE_SECONDS (default 20; the full form 300).
+# seconds, and what a report of it costs. SIZE_SECONDS (default 8; the full form 300).
 . "$SOURCE/tests/lib.sh"
 need_root
 need_command sqlite3 xz cc
-seconds=${SIZE_SECONDS:-20}
+seconds=${SIZE_SECONDS:-8}
 
 culprit record -q -a --duration 10ms -o probe.prof 2>probe.err || skip "cannot record here: $(cat probe.err)"
 mkdir out

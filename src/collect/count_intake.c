@@ -74,8 +74,10 @@ int session_collect_counts(struct session *session, struct random_state *random,
 {
 	struct kernel_counts *counts = &session->counted;
 	begin_half(session, random);
+	uint64_t before_ns = counts->collected_ns;
 	int ret = kernel_counts_take(counts);
 	counts->collected_ns = clock_monotonic_ns();
+	counts->half_ns = counts->collected_ns - before_ns;
 	/* All its samples came before. */
 	*until_ns = counts->collected_ns;
 	sleep_until(*until_ns + SIDEBAND_LATE_NS);
@@ -299,7 +301,7 @@ static int weigh(struct session *session, const struct sampler *sampler, struct 
 	/* One of the half's samples, any of them, pays what it owes. */
 	bool pays = half->chosen < samples;
 	uint64_t each = half->collected_period, owed = pays ? half->collected_owed : 0;
-	half->chosen -= samples; /* and is far beyond all others, once it has come */
+	half->chosen -= samples; /* is far beyond all others once it has come, or when there is none */
 	lane->weighed_ns += (double)(each * samples + owed);
 	if (target == SESSION_FILTERED_TARGET)
 		return 0;
@@ -350,14 +352,20 @@ static int add_count(struct session *session, const struct sample_table_count *c
 	return ret;
 }
 
-/* Chooses, of each half, the sample that pays what it owes. */
+/*
+ * Chooses, of each half, the sample that pays what it owes. What the change of period cost was busy time
+ * only as far as the CPU was busy: taken for as much as the samples of the half stand for.
+ */
 static void choose(struct session *session)
 {
 	const struct counters *counters = &session->counters;
 	for (size_t i = 0; i < counters->sampler_count * counters->cpu_count; i++) {
 		struct counted_half *half = &session->counted.halves[i];
-		half->chosen = half->samples ? random_below(&session->counted.random, half->samples)
-					     : 0;
+		struct random_state *random = &session->counted.random;
+		uint64_t half_ns = session->counted.half_ns;
+		uint64_t busy_ns = half->samples * half->collected_period;
+		bool pays = half->samples && (busy_ns >= half_ns || random_below(random, half_ns) < busy_ns);
+		half->chosen = pays ? random_below(random, half->samples) : UINT64_MAX;
 	}
 }
 

@@ -6,7 +6,8 @@
  *
  * A count is of one half of the table, in which the period of an event is one: it is redrawn just
  * before the halves change places. A change of period costs half a period of time (collect/period.h),
- * for which one of the samples of the next half stands besides, any of them.
+ * for which one of the samples of the next half stands besides, any of them; where the CPU was idle
+ * for a part of that half, with the probability that it was not.
  */
 #pragma once
 
@@ -44,7 +45,7 @@ struct counted_half {
 	uint64_t period, owed; /* once, with all samples of the half */
 	/* Of the half that was collected: */
 	uint64_t samples, collected_period, collected_owed;
-	uint64_t chosen; /* how many of them come before the one that pays */
+	uint64_t chosen; /* how many of them come before the one that pays; UINT64_MAX: none does */
 	uint64_t lost; /* in the table, so far */
 };
 
@@ -67,6 +68,7 @@ struct kernel_counts {
 	uint32_t *slots;	     /* by CPU: its slot plus one; 0: it is not watched */
 	struct random_state random;
 	uint64_t collected_ns;	     /* when the halves last changed places */
+	uint64_t half_ns;	     /* how long the collected half was written; 0: not known */
 	uint64_t entries;	     /* that were taken and added, so far */
 };
 

@@ -204,11 +204,14 @@ static uint32_t add_mapping(struct session *session, uint32_t pid, uint64_t star
 	return mapping.file;
 }
 
+static uint64_t written_ns; /* how long each half was: 0 is not known, and all of it was busy */
+
 static void serve(struct session *session)
 {
 	uint64_t until = 0;
 	assert_int_equal(session_collect_counts(session, NULL, &until), 0);
-	assert_true(until > 0);
+	assert_true(until > 0 && session->counted.half_ns > 0);
+	session->counted.half_ns = written_ns;
 	assert_int_equal(session_add_counts(session), 0);
 }
 
@@ -296,6 +299,27 @@ static void what_a_half_owes_is_paid_by_any_of_its_samples(void **state)
 	}
 	assert_true(lane->weighed_ns == rounds * 4500.0);
 	assert_in_range(paid, rounds / 4 - 80, rounds / 4 + 80); /* 4 sd */
+	end(session);
+}
+
+/* An idle CPU's change of period has cost idle time, which nobody has to pay. */
+static void what_an_idle_half_owes_is_paid_as_far_as_it_was_busy(void **state)
+{
+	struct session *session = begin(1000, 0, false);
+	struct lane *lane = &session->counters.lanes[0];
+	const unsigned rounds = 4000;
+	(void)state;
+	session->counted.random = random_seed(7);
+	written_ns = 8000; /* one sample of 1000: busy for an eighth */
+	for (unsigned i = 0; i < rounds; i++) {
+		session->counted.halves[0].owed = 500;
+		add_count(0, 0, SAMPLE_TABLE_KERNEL, UINT64_MAX - 0xfff, 1);
+		serve(session);
+	}
+	written_ns = 0;
+	double paid = (lane->weighed_ns - rounds * 1000.0) / 500;
+	assert_in_range((unsigned)paid, rounds / 8 - 84, rounds / 8 + 84); /* 4 sd */
+	assert_true(sum_of(session).estimate == (uint64_t)lane->weighed_ns);
 	end(session);
 }
 
@@ -542,6 +566,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_weigh_the_period_of_their_half),
 		cmocka_unit_test(what_a_half_owes_is_paid_by_any_of_its_samples),
+		cmocka_unit_test(what_an_idle_half_owes_is_paid_as_far_as_it_was_busy),
 		cmocka_unit_test(contexts_have_the_names_that_the_kernel_saw),
 		cmocka_unit_test(processes_and_cpus_may_be_kept_apart),
 		cmocka_unit_test(images_are_the_files_that_are_mapped_there),

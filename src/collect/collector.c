@@ -59,6 +59,8 @@ void collector_free(struct collector *collector)
 	targets_release(&collector->targets);
 	ledger_release(&collector->ledger);
 	hotplug_release(&collector->hotplug);
+	free(collector->calm);
+	free(collector->looks);
 	source_free(collector->source);
 	if (collector->timer_fd >= 0)
 		close(collector->timer_fd);
@@ -375,12 +377,28 @@ double collector_spent_ns(const struct collector *collector)
 	       (double)own_cpu_ns(session);
 }
 
+/* Where a budget chose the rate for the whole machine, idle CPUs are left in peace. 0 or -ENOMEM. */
+static int watch_for_calm(struct collector *collector)
+{
+	const struct counters *counters = &collector->session.counters;
+	bool wanted = false;
+	for (size_t i = 0; i < counters->sampler_count; i++)
+		wanted = wanted || (counters->samplers[i].clock &&
+				    counters->samplers[i].policy == PERIOD_RANDOM);
+	if (!wanted || collector->options.target != COLLECT_SYSTEM ||
+	    !(collector->session.overhead.budget_ratio > 0))
+		return 0;
+	collector->calm = calloc(counters->cpu_count + 1, sizeof(*collector->calm));
+	collector->looks = calloc(counters->cpu_count + 1, sizeof(*collector->looks));
+	return collector->calm && collector->looks ? 0 : -ENOMEM;
+}
+
 int collector_start(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
 	begin_walking(collector);
 	if (ledger_init(&collector->ledger, session, collector_samples_all(collector)) < 0 ||
-	    session_start_counts(session) < 0 ||
+	    session_start_counts(session) < 0 || watch_for_calm(collector) < 0 ||
 	    targets_start(&collector->targets, &session->ask, collector->options.children) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	ring_keeper_start(&session->keeper, session->counters.rings,

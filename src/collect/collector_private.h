@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/calm.h"
 #include "collect/collector.h"
 #include "collect/hotplug.h"
 #include "collect/ledger.h"
@@ -23,6 +24,8 @@ struct collector {
 	struct targets targets;
 	struct ledger ledger;
 	struct hotplug hotplug;
+	struct calm_cpu *calm;	/* by CPU slot; NULL: clocks tick on idle CPUs as often as on others */
+	struct cpu_time *looks; /* likewise, as last read */
 	struct source *source;
 	struct random_state random;
 	int poll_fd, timer_fd;

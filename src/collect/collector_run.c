@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "bpf/user_stack.h"
 #include "collect/burst_evidence.h"
+#include "collect/calm.h"
 #include "collect/gather.h"
 #include "collect/stepper.h"
 #include "confine/confinement.h"
@@ -167,6 +168,25 @@ static void keep_budget(struct collector *collector, uint64_t now_ns)
 	session->counters.period_scale = overhead->scale;
 }
 
+/* Looks which CPUs idle. The periods of their clocks follow when they are drawn anew. */
+static void look_for_calm(struct collector *collector)
+{
+	struct counters *counters = &collector->session.counters;
+	if (!collector->calm)
+		return;
+	cpu_time_read(counters->cpus, counters->cpu_count, collector->looks);
+	for (size_t slot = 0; slot < counters->cpu_count; slot++) {
+		struct calm_cpu *cpu = &collector->calm[slot];
+		calm_look(cpu, &collector->looks[slot]);
+		for (size_t i = 0; i < counters->sampler_count; i++) {
+			const struct sampler *sampler = &counters->samplers[i];
+			struct lane *lane = counters_lane(counters, i, slot);
+			lane->calm = cpu->calm && sampler->clock &&
+				     sampler->policy == PERIOD_RANDOM;
+		}
+	}
+}
+
 static int serve(struct collector *collector, enum service_purpose purpose, struct error *err)
 {
 	struct session *session = &collector->session;
@@ -176,6 +196,8 @@ static int serve(struct collector *collector, enum service_purpose purpose, stru
 	bool due = ran_out(collector->timer_fd);
 	bool weighs = due && !session->inherit;
 	keep_budget(collector, now);
+	if (due)
+		look_for_calm(collector);
 	if (ret == 0)
 		ret = read_counters(collector, purpose, weighs);
 	int counted = ret == 0 ? collect_counts(collector, purpose, &until) : 0;

@@ -52,12 +52,12 @@ static void begin_half(struct session *session, struct random_state *random)
 	for (size_t i = 0; i < counters->sampler_count; i++)
 		for (size_t slot = 0; slot < counters->cpu_count; slot++) {
 			struct counted_half *half = half_of(session, i, slot);
-			uint64_t period =
-				period_log_current(&counters_lane(counters, i, slot)->periods);
+			const struct period_log *log = &counters_lane(counters, i, slot)->periods;
+			uint64_t period = period_log_current(log);
 			half->collected_period = half->period;
 			half->collected_owed = half->owed;
 			half->samples = 0;
-			half->owed = period && period != half->period ? half->period / 2 : 0;
+			half->owed = period && period != half->period ? period_log_owed(log) : 0;
 			half->period = period ? period : half->period;
 		}
 }

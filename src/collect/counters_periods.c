@@ -26,10 +26,42 @@ static bool redraw_due(const struct sampler *sampler, const struct lane *lane)
 {
 	if (!sampler->clock)
 		return lane->weight.count == 0 && lane->weight.lost == 0;
-	if (!lane->periods.count)
+	if (!lane->periods.count || lane->calm != lane->drawn_calm)
 		return true;
 	const struct period_change *last = &lane->periods.changes[lane->periods.count - 1];
 	return clock_monotonic_ns() - last->time_ns >= PERIODS_A_DRAW * last->period;
+}
+
+uint64_t lane_calm_ns(const struct lane *lane, uint64_t now_ns)
+{
+	bool now = lane->drawn_calm && now_ns > lane->calm_begin_ns;
+	return lane->calm_ns + (now ? now_ns - lane->calm_begin_ns : 0);
+}
+
+double lane_calm_interrupts(const struct lane *lane, uint64_t now_ns)
+{
+	return lane->calm_interrupts +
+	       (lane->drawn_calm ? period_log_interrupts(&lane->periods, now_ns) -
+					   lane->calm_begin_interrupts
+				 : 0);
+}
+
+void lane_note_period(struct lane *lane, uint64_t now_ns, uint64_t period)
+{
+	if (lane->calm == lane->drawn_calm) {
+		period_log_add(&lane->periods, now_ns, period);
+		return;
+	}
+	if (lane->calm) {
+		period_log_add(&lane->periods, now_ns, period);
+		lane->calm_begin_ns = now_ns;
+		lane->calm_begin_interrupts = period_log_interrupts(&lane->periods, now_ns);
+	} else {
+		lane->calm_ns = lane_calm_ns(lane, now_ns);
+		lane->calm_interrupts = lane_calm_interrupts(lane, now_ns);
+		period_log_add_owing(&lane->periods, now_ns, period, period / 2);
+	}
+	lane->drawn_calm = lane->calm;
 }
 
 void counters_redraw(struct counters *counters, struct random_state *random)
@@ -58,10 +90,11 @@ void counters_redraw(struct counters *counters, struct random_state *random)
 			continue;
 		/* that of a frequency has been adapted above */
 		double mean = (double)sampler->mean_period *
-			      (sampler->policy == PERIOD_FREQUENCY ? 1 : scale);
+			      (sampler->policy == PERIOD_FREQUENCY ? 1 : scale) *
+			      (lane->calm ? CALM_PERIODS : 1);
 		uint64_t period = period_draw(random, (uint64_t)mean);
 		if (ioctl(counter->fd, PERF_EVENT_IOC_PERIOD, &period) == 0) {
-			period_log_add(&lane->periods, clock_monotonic_ns(), period);
+			lane_note_period(lane, clock_monotonic_ns(), period);
 			lane->sums.period_changes++;
 		}
 	}

@@ -6,16 +6,17 @@
 
 double idle_interrupts_count(const struct idle_time *time, double cost_ns)
 {
-	double wall = (double)time->wall_ns;
-	double idle = (double)time->idle_ns;
-	double rate = wall > 0 ? time->interrupts / wall : 0;
+	double calm = (double)time->calm_ns;
+	double wall = (double)time->wall_ns - calm;
+	double idle = (double)time->idle_ns - calm;
+	double rate = wall > 0 ? (time->interrupts - time->calm_interrupts) / wall : 0;
 	if (!(rate > 0) || !(idle > 0))
-		return 0;
+		return time->calm_interrupts;
 	/* They come at that rate while the CPU idles and while they are handled themselves:
 	 * span = idle + rate * span * cost, solved for the span. */
 	double share = 1 - rate * cost_ns;
 	double span = share * wall > idle ? idle / share : wall;
-	return rate * span;
+	return rate * span + time->calm_interrupts;
 }
 
 static uint64_t cost_of(const struct idle_time *time, double cost_ns)

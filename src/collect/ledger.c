@@ -188,23 +188,27 @@ static int write_idle(const struct ledger *ledger, uint32_t event, uint64_t cpu,
 	return write_lines(to, event, cpu, lines, COUNT_OF(lines));
 }
 
-/* How many interrupts of the clock came since it was last closed, those of its samples apart
- * included. */
-static double interrupts_of(const struct session *session, size_t sampler, size_t slot,
-			    uint64_t now_ns)
+/* Counts the interrupts of the clock since it was last closed, those of its samples apart included. */
+static void count_interrupts(const struct session *session, size_t sampler, size_t slot,
+			     uint64_t now_ns, struct idle_time *time)
 {
 	const struct counters *counters = &session->counters;
-	double sum = 0;
 	for (size_t i = 0; i < counters->sampler_count; i++) {
 		const struct sampler *other = &counters->samplers[i];
 		if (i != sampler && !(other->apart && other->beside == sampler))
 			continue;
 		struct lane *lane = counters_lane(counters, i, slot);
 		double interrupts = period_log_interrupts(&lane->periods, now_ns);
-		sum += interrupts - lane->interrupts;
+		double calm = lane_calm_interrupts(lane, now_ns);
+		uint64_t calm_ns = lane_calm_ns(lane, now_ns);
+		time->interrupts += interrupts - lane->interrupts;
+		time->calm_interrupts += calm - lane->closed_calm_interrupts;
+		if (i == sampler)
+			time->calm_ns = calm_ns - lane->closed_calm_ns;
 		lane->interrupts = interrupts;
+		lane->closed_calm_interrupts = calm;
+		lane->closed_calm_ns = calm_ns;
 	}
-	return sum;
 }
 
 static int write_shortfall(struct ledger *ledger, struct session *session,
@@ -220,9 +224,8 @@ static int write_shortfall(struct ledger *ledger, struct session *session,
 			struct lane *lane = counters_lane(&session->counters, i, slot);
 			double weighed = lane->weighed_ns;
 			lane->weighed_ns = 0;
-			struct idle_time time = {
-				.interrupts = interrupts_of(session, i, slot, now_ns),
-			};
+			struct idle_time time = { 0 };
+			count_interrupts(session, i, slot, now_ns, &time);
 			if (!ledger->started[slot].known || !now[slot].known)
 				continue;
 			double busy = (double)cpu_time_busy_ns(&ledger->started[slot], &now[slot]);

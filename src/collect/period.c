@@ -20,12 +20,17 @@ double period_log_interrupts(const struct period_log *log, uint64_t time_ns)
 
 void period_log_add(struct period_log *log, uint64_t time_ns, uint64_t period)
 {
+	period_log_add_owing(log, time_ns, period, period_log_current(log) / 2);
+}
+
+void period_log_add_owing(struct period_log *log, uint64_t time_ns, uint64_t period,
+			  uint64_t owed_ns)
+{
 	double passed = since_change(log, time_ns);
 	log->interrupts += passed > CUT_SHORT ? passed - CUT_SHORT : 0;
-	uint64_t before = period_log_current(log);
 	if (log->count == PERIOD_LOG)
 		memmove(log->changes, log->changes + 1, --log->count * sizeof(*log->changes));
-	log->changes[log->count++] = (struct period_change){ time_ns, period, before };
+	log->changes[log->count++] = (struct period_change){ time_ns, period, owed_ns };
 }
 
 void period_log_skip(struct period_log *log, uint64_t from_ns, uint64_t to_ns)
@@ -44,7 +49,7 @@ uint64_t period_log_weight(const struct period_log *log, uint64_t time_ns)
 	const struct period_change *change = &log->changes[at - 1];
 	/* The first tick is due one period after the change; late by less than half of one. */
 	bool first = time_ns - change->time_ns < change->period + change->period / 2;
-	return change->period + (first ? change->before / 2 : 0);
+	return change->period + (first ? change->owed_ns : 0);
 }
 
 #define STEPS_LEAST 8 /* of 2 units each; the mean is 16 steps */

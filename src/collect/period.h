@@ -22,7 +22,7 @@
 struct period_change {
 	uint64_t time_ns; /* from then on */
 	uint64_t period;
-	uint64_t before; /* period; 0 at the start */
+	uint64_t owed_ns; /* that the first tick stands for besides */
 };
 
 struct period_log {
@@ -33,6 +33,14 @@ struct period_log {
 
 /* Notes that `period` is in force from `time_ns` on. */
 void period_log_add(struct period_log *log, uint64_t time_ns, uint64_t period);
+/* The same where the first tick shall stand for that much besides. */
+void period_log_add_owing(struct period_log *log, uint64_t time_ns, uint64_t period,
+			  uint64_t owed_ns);
+/* What the first tick since the last change stands for besides. */
+static inline uint64_t period_log_owed(const struct period_log *log)
+{
+	return log->count ? log->changes[log->count - 1].owed_ns : 0;
+}
 /* The period of the last change; 0 before the first. */
 static inline uint64_t period_log_current(const struct period_log *log)
 {

@@ -248,10 +248,46 @@ static void periods_are_drawn_anew_around_what_the_rate_asks_for(void **state)
 	scene_end(&s);
 }
 
+static void a_clock_ticks_more_slowly_while_its_cpu_idles_or_a_budget_demands_it(void **state)
+{
+	(void)state;
+	struct scene s;
+	struct random_state random = random_seed(1);
+	scene_begin(&s);
+	scene_open(&s);
+	uint64_t mean = s.counters.samplers[CLOCK].mean_period;
+	struct lane *calm = counters_lane(&s.counters, CLOCK, 0);
+	struct lane *busy = counters_lane(&s.counters, CLOCK, 1);
+	counters_redraw(&s.counters, &random);
+	calm->calm = true;
+	counters_redraw(&s.counters, &random); /* at once */
+	uint64_t period = scene_event(&s, CLOCK, 0)->attr.sample_period;
+	assert_int_equal(period, period_log_current(&calm->periods));
+	assert_in_range(period, CALM_PERIODS * mean / 2 - 64, CALM_PERIODS * mean * 3 / 2);
+	assert_in_range(period_log_current(&busy->periods), mean / 2 - 64, mean * 3 / 2);
+	/* It wakes up: at once, again, and what is owed is half of the new period. */
+	calm->calm = false;
+	counters_redraw(&s.counters, &random);
+	period = period_log_current(&calm->periods);
+	assert_in_range(period, mean / 2 - 64, mean * 3 / 2);
+	assert_int_equal(period_log_owed(&calm->periods), period / 2);
+	assert_true(lane_calm_ns(calm, clock_monotonic_ns()) > 0);
+	assert_int_equal(lane_calm_ns(busy, clock_monotonic_ns()), 0);
+
+	s.counters.period_scale = 3;
+	struct period_change *last = &busy->periods.changes[busy->periods.count - 1];
+	last->time_ns -= 17 * last->period;
+	counters_redraw(&s.counters, &random);
+	assert_in_range(period_log_current(&busy->periods), 3 * mean / 2 - 192, 3 * mean * 3 / 2);
+	scene_end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_are_scaled_to_the_time_that_they_were_enabled),
+		cmocka_unit_test(
+			a_clock_ticks_more_slowly_while_its_cpu_idles_or_a_budget_demands_it),
 		cmocka_unit_test(what_is_sampled_says_whether_its_group_is_read),
 		cmocka_unit_test(without_a_count_of_losses_readings_are_shorter),
 		cmocka_unit_test(inherited_counts_are_scaled_by_all_cpus_together),

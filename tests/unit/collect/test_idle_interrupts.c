@@ -55,6 +55,29 @@ static void half_idle_explains_half(void **state)
 	near((double)idle.high_ns, 0.3e9, 0.02);
 }
 
+/* While a CPU idled its clock ticked more slowly: those interrupts are known, and the rest is of the rest. */
+static void interrupts_of_calm_time_are_counted_by_themselves(void **state)
+{
+	(void)state;
+	/* 10 s as above, half idle, and 30 s in which 1,200 came */
+	struct idle_time time = { .interrupts = 50000 + 1200,
+				  .wall_ns = 40 * SECOND,
+				  .idle_ns = 19 * SECOND / 4 + 30 * SECOND,
+				  .calm_ns = 30 * SECOND,
+				  .calm_interrupts = 1200,
+				  .shortfall_ns = SECOND };
+	near((double)idle_interrupts_estimate(&time, &cost).count, 25000 + 1200, 1e-9);
+	/* nothing but calm time */
+	struct idle_time calm = { .interrupts = 1200,
+				  .wall_ns = 30 * SECOND,
+				  .idle_ns = 30 * SECOND - 12000000,
+				  .calm_ns = 30 * SECOND,
+				  .calm_interrupts = 1200,
+				  .shortfall_ns = SECOND };
+	near((double)idle_interrupts_estimate(&calm, &cost).count, 1200, 1e-9);
+	near((double)idle_interrupts_estimate(&calm, &cost).ns, 12e6, 1e-9);
+}
+
 static void a_busy_cpu_has_none(void **state)
 {
 	(void)state;
@@ -115,6 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_busy_time_of_an_idle_cpu_is_explained),
 		cmocka_unit_test(half_idle_explains_half),
+		cmocka_unit_test(interrupts_of_calm_time_are_counted_by_themselves),
 		cmocka_unit_test(a_busy_cpu_has_none),
 		cmocka_unit_test(never_more_than_there_is_to_explain),
 		cmocka_unit_test(a_changing_period_interrupts_as_often_as_its_timer),

@@ -33,6 +33,20 @@ static void the_first_tick_stands_for_what_had_passed(void **state)
 	assert_int_equal(period_log_weight(&log, 5400), 200);
 }
 
+static void the_first_tick_stands_for_what_its_maker_says(void **state)
+{
+	(void)state;
+	struct period_log log = { 0 };
+	period_log_add(&log, 1000, 100);
+	assert_int_equal(period_log_owed(&log), 0);
+	period_log_add_owing(&log, 1234, 200, 7);
+	assert_int_equal(period_log_owed(&log), 7);
+	assert_int_equal(period_log_weight(&log, 1434), 207);
+	assert_int_equal(period_log_weight(&log, 1634), 200);
+	period_log_add(&log, 1700, 100);
+	assert_int_equal(period_log_owed(&log), 100);
+}
+
 static void a_timer_that_stood_still_did_not_interrupt(void **state)
 {
 	(void)state;
@@ -130,6 +144,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sample_weighs_the_period_of_its_time),
 		cmocka_unit_test(the_first_tick_stands_for_what_had_passed),
+		cmocka_unit_test(the_first_tick_stands_for_what_its_maker_says),
 		cmocka_unit_test(a_timer_that_stood_still_did_not_interrupt),
 		cmocka_unit_test(only_the_last_changes_are_kept),
 		cmocka_unit_test(weights_add_up_to_busy_time),

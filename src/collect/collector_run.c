@@ -19,8 +19,11 @@
 #include "profile/profile.h"
 #include "symbol/reader.h"
 
-/* Records about processes wake us at once, but 200 times a second at most. */
-#define SIDEBAND_PAUSE_NS 5000000u
+/* Records about processes wake us at once, but 200 times a second at most, and beyond the budget 50
+ * times: where programs start and end without pause, waking up takes most of what a recording does.
+ */
+#define SIDEBAND_PAUSE_NS	 5000000u
+#define SIDEBAND_PAUSE_BEYOND_NS 20000000u
 #define SETTLE_MARGIN_NS  500000u    /* a record of another CPU may still be on its way that long */
 #define SERVICE_STEP_NS	  100000000u /* that much is processed before rings are emptied again */
 /* By then the samples of an exited process's last moments have come. */
@@ -35,7 +38,10 @@ static bool ran_out(int timer_fd)
 
 static void pause_sideband(struct collector *collector)
 {
-	struct itimerspec timer = { .it_value = { .tv_nsec = SIDEBAND_PAUSE_NS } };
+	const struct itimerspec timer = {
+		.it_value = { .tv_nsec = collector->session.overhead.over ? SIDEBAND_PAUSE_BEYOND_NS
+									  : SIDEBAND_PAUSE_NS },
+	};
 	if (collector->paused || epoll_ctl(collector->poll_fd, EPOLL_CTL_DEL,
 					   collector->session.counters.sideband_watch.fd, NULL))
 		return;

@@ -41,6 +41,7 @@ void overhead_step(struct overhead *overhead, uint64_t now_ns, double spent_ns, 
 	overhead->step_spent_ns = spent_ns;
 	double allowed_ns = budget * ((double)(now_ns - overhead->begin_ns) + ADVANCE_NS);
 	double debt_ns = spent_ns - overhead->begin_spent_ns - allowed_ns;
+	overhead->over = debt_ns > 0;
 	double part = debt_ns > 0 ? between(1 - debt_ns / (budget * ADVANCE_NS), LEAST_PART, 1) : 1;
 	double factor = between(overhead->mean_ratio / (overhead->budget_ratio * part),
 				1 / MOST_STEP, debt_ns > 0 ? MOST_STEP : 1);

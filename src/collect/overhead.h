@@ -15,6 +15,7 @@ struct overhead {
 	double sample_ns;    /* that a sample's interrupt takes; 0: not known */
 	double most_scale;   /* periods grow up to so many times what was planned */
 	double scale;	     /* of mean periods now; 1 or more */
+	bool over;	     /* more has been taken than was allowed */
 	double slowed_ns;    /* so much longer would the recording have to be for the planned samples */
 	/* private */
 	uint64_t begin_ns, step_ns;

@@ -82,7 +82,7 @@ static void what_starting_costs_is_not_paid_in_samples(void **state)
 	const struct load much = { .sampling = 0.008, .fixed = 0.001, .once_s = 5 };
 	const struct load then = { .sampling = 0.008, .fixed = 0.001 };
 	go_on(&dear, 30, &much);
-	assert_true(dear.overhead.scale > 1.5);
+	assert_true(dear.overhead.scale > 1.5 && dear.overhead.over && !run.overhead.over);
 	go_on(&dear, 1200, &then);
 	assert_true(dear.overhead.scale == 1);
 	assert_true(dear.overhead.slowed_ns > 10e9 && dear.overhead.slowed_ns < 1200e9);

@@ -306,17 +306,16 @@ static void choose_period(struct sampler *sampler, const struct collect_options 
 	}
 }
 
-/* Of samples apart: the others' mean period, so many times as long as they are fewer. */
+/* Of samples apart: at the rate that was asked for, else so many times as rarely as the others. */
 static void choose_apart_period(struct sampler *sampler, const struct sampler *beside,
 				const struct collect_options *options)
 {
-	double hz = beside->frequency_hz > 0 ? beside->frequency_hz
-					     : guess_rate(beside) / (double)beside->mean_period;
-	double periods = options->apart_hz ? hz / (double)options->apart_hz : APART_PERIODS;
-	double mean = (double)beside->mean_period * periods;
+	uint64_t hz = options->apart_hz;
 	sampler->policy = beside->policy;
-	sampler->frequency_hz = beside->frequency_hz / periods;
-	sampler->mean_period = mean < 1 ? 1 : (uint64_t)mean;
+	sampler->frequency_hz = hz ? (double)hz : beside->frequency_hz / APART_PERIODS;
+	sampler->mean_period = hz ? period_mean_for(guess_rate(beside), (double)hz,
+						    beside->policy != PERIOD_FIXED)
+				  : beside->mean_period * APART_PERIODS;
 	/* No multiple: else all of them would come together with one of the others. */
 	if (sampler->policy == PERIOD_FIXED)
 		sampler->mean_period = period_prime(sampler->mean_period);

@@ -71,7 +71,8 @@ const char *cycles_unit(const struct procedure_cycles *procedure)
 bool cycles_best_is_bound(const struct procedure_cycles *procedure)
 {
 	return procedure->scale == CYCLES_RELATIVE ||
-	       counts_ns(cycles_events(procedure->cycles), procedure->scale);
+	       (procedure->scale == CYCLES_ABSOLUTE &&
+		cycles_events(procedure->cycles)->time_is_clock);
 }
 
 void cycles_text_cpi(double cpi, char text[CYCLES_TEXT])

@@ -73,6 +73,7 @@ static void make_counters(struct session *session, size_t ring_bytes)
 		.group_size = 1,
 		.clock = true,
 		.sampled = true,
+		.stacks = true,
 		.policy = PERIOD_FIXED,
 		.mean_period = PERIOD_NS,
 	};

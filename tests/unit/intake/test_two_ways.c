@@ -136,6 +136,7 @@ static struct live *new_live(void)
 	for (uint32_t i = 0; i < 2; i++) {
 		struct sampler *sampler = &live->samplers[i];
 		*sampler = (struct sampler){ .sampled = i == 0,
+					     .stacks = true,
 					     .group_size = i == 0 ? 2 : 1,
 					     .multiplexed = 1,
 					     .mean_period = PERIOD,
@@ -445,6 +446,7 @@ static void sums_from_a_table_make_the_bytes_of_its_samples(void **state)
 	struct live *live = new_live();
 	struct error err = { 0 };
 	live->session.stacks = false;
+	live->samplers[0].stacks = false;
 	live->samplers[0].group_size = 1; /* such an engine reads no groups */
 	CLEANUP(profile_freep) struct profile *lived = through_a_ring(live, &file);
 	assert_int_equal(profile_file_encode(lived, &bytes, &err), 0);

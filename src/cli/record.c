@@ -390,6 +390,12 @@ static void summarise(const struct recorder *recorder)
 				" samples were lost because a buffer was full: shares still hold, "
 				"totals are low by what these stood for; more --mmap-pages help",
 				totals->lost);
+	if (totals->skipped)
+		message_warning("%" PRIu64
+				" samples were skipped by the kernel: they interrupted another BPF "
+				"program, or came late, in code that is not to be sampled; totals "
+				"are low by what these stood for",
+				totals->skipped);
 	char missing[1024];
 	collector_describe_missing(recorder->collector, totals->samples, missing, sizeof(missing));
 	if (totals->samples == 0)

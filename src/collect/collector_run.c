@@ -141,23 +141,26 @@ enum service_purpose { SERVICE_RINGS, SERVICE_DRAIN };
  * counts as well. And it comes once: two readings at the same moment show neither the rate that
  * periods are adapted to nor whether a CPU was away.
  */
-static int read_counters(struct collector *collector, enum service_purpose purpose, bool weighs)
+static int read_counters(struct collector *collector, enum service_purpose purpose, bool counted)
 {
 	struct counters *counters = &collector->session.counters;
 	if (purpose == SERVICE_DRAIN)
 		return counters_read(counters, COUNTERS_ALL);
-	return weighs ? counters_read(counters, COUNTERS_COUNTED) : 0;
+	return counted ? counters_read(counters, COUNTERS_COUNTED) : 0;
+}
+
+static bool counts_due(const struct collector *collector, enum service_purpose purpose,
+		       uint64_t now_ns)
+{
+	const struct kernel_counts *counts = &collector->session.counted;
+	return counts->table && (purpose == SERVICE_DRAIN || kernel_counts_due(counts, now_ns));
 }
 
 /* Samples that the kernel counted come before the records up to then are processed, and are added
  * behind them. */
-static int collect_counts(struct collector *collector, enum service_purpose purpose,
-			  uint64_t *until_ns)
+static int collect_counts(struct collector *collector, uint64_t *until_ns)
 {
 	struct session *session = &collector->session;
-	bool due = purpose == SERVICE_DRAIN || kernel_counts_due(&session->counted, *until_ns);
-	if (!session->counted.table || !due)
-		return 0;
 	int ret = session_collect_counts(session, &collector->random, until_ns);
 	return ret < 0 ? ret : 1;
 }
@@ -204,9 +207,10 @@ static int serve(struct collector *collector, enum service_purpose purpose, stru
 	keep_budget(collector, now);
 	if (due)
 		look_for_calm(collector);
+	bool collects = counts_due(collector, purpose, until);
 	if (ret == 0)
-		ret = read_counters(collector, purpose, weighs);
-	int counted = ret == 0 ? collect_counts(collector, purpose, &until) : 0;
+		ret = read_counters(collector, purpose, weighs || collects);
+	int counted = ret == 0 && collects ? collect_counts(collector, &until) : 0;
 	if (counted < 0)
 		ret = counted;
 	urgency_watch(&session->urgency);
@@ -395,6 +399,8 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	collector->end_ns = clock_monotonic_ns();
 	int ret = ring_keeper_end(&session->keeper);
 	uint64_t until;
+	if (ret == 0 && session->counted.table)
+		ret = counters_read(&session->counters, COUNTERS_COUNTED);
 	if (ret == 0 && session->counted.table)
 		ret = session_collect_counts(session, NULL, &until);
 	if (ret == 0)

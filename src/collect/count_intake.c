@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -369,6 +370,32 @@ static void choose(struct session *session)
 	}
 }
 
+#define READING_VARIANCE                                                                           \
+	(1.0 / 12) /* of overflows between a reading and the change of halves: below one */
+#define SURE 4	   /* standard deviations */
+
+/*
+ * Counts the overflows that the kernel did not hand on: those of a sample that interrupts another
+ * BPF program. How many were due follows from what the event counted: a period is one throughout a
+ * half, and begins anew when it changes. They count once they are more than chance explains.
+ */
+static void count_skipped(struct lane *lane, const struct counted_half *half, uint64_t lost)
+{
+	uint64_t period = half->collected_period;
+	double periods = period ? lane->begun + (double)lane->unadded / (double)period : 0;
+	double due = floor(periods);
+	lane->unadded = 0;
+	lane->begun = half->period == period ? periods - due : 0;
+	lane->due += due - (double)(half->samples + lost);
+	lane->due_variance += READING_VARIANCE;
+	if (lane->due <= 1 + SURE * sqrt(lane->due_variance))
+		return;
+	uint64_t skipped = (uint64_t)lane->due;
+	lane->sums.lost_skipped += skipped;
+	lane->due -= (double)skipped;
+	lane->due_variance = 0;
+}
+
 static void add_losses(struct session *session)
 {
 	const struct counters *counters = &session->counters;
@@ -379,7 +406,10 @@ static void add_losses(struct session *session)
 			uint64_t lost = sample_table_sums(session->counted.table,
 							  counters->cpus[slot], (unsigned)i)
 						.lost;
-			counters_lane(counters, i, slot)->sums.lost_table += lost - half->lost;
+			struct lane *lane = counters_lane(counters, i, slot);
+			lane->sums.lost_table += lost - half->lost;
+			if (!counters->samplers[i].clock)
+				count_skipped(lane, half, lost - half->lost);
 			half->lost = lost;
 		}
 }

@@ -82,8 +82,8 @@ struct counter {
 
 /* What goes into the bill, since the last one. */
 struct lane_sums {
-	uint64_t stored, filtered, stepped, lost_ring, lost_table, lost_damaged, lost_estimate,
-		throttled, period_changes, stacks_cut;
+	uint64_t stored, filtered, stepped, lost_ring, lost_table, lost_skipped, lost_damaged,
+		lost_estimate, throttled, period_changes, stacks_cut;
 	uint64_t unknown[UNKNOWN_CAUSES];
 	uint64_t enabled_ns, running_ns;
 	double count;
@@ -92,7 +92,7 @@ struct lane_sums {
 /* Samples that were taken and are in no cell. */
 static inline uint64_t lane_lost(const struct lane_sums *sums)
 {
-	return sums->lost_ring + sums->lost_table + sums->lost_damaged;
+	return sums->lost_ring + sums->lost_table + sums->lost_skipped + sums->lost_damaged;
 }
 
 /* Overflows that are known of. */
@@ -110,6 +110,11 @@ struct lane {
 	double closed_calm_interrupts; /* likewise, of lane_calm_interrupts() */
 	uint64_t closed_calm_ns;       /* and of lane_calm_ns() */
 	double advanced;	/* since the last settling, scaled */
+	/* Counted in the kernel (count_intake.c): what the event has counted since the last half
+	   was added, unscaled; how much of a period had begun then; overflows that were due and are
+	   not known of; and how sure that is. */
+	uint64_t unadded;
+	double begun, due, due_variance;
 	double unscaled;	/* private, of one reading */
 	uint64_t running_ns;	/* likewise */
 	uint64_t lost_settled;	/* of sums.lost_*: what `weight` has been given */

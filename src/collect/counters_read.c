@@ -40,6 +40,7 @@ static void advance(struct counters *counters, struct counter *counter, uint64_t
 	lane->sums.enabled_ns += more_enabled;
 	lane->sums.running_ns += more_running;
 	lane->sums.lost_ring += lost - counter->lost;
+	lane->unadded += more_value;
 	counter->stood_still = enabled == counter->enabled;
 	counter->value = value;
 	counter->enabled = enabled;

@@ -105,6 +105,7 @@ static int write_lane(const struct session *session, struct profile *to, uint32_
 		{ BILL_STEPPED, session->bursts.stepper && sampled, sums->stepped },
 		{ BILL_LOST_RING, sampled && !counted, sums->lost_ring },
 		{ BILL_LOST_TABLE, sampled && counted, sums->lost_table },
+		{ BILL_LOST_SKIPPED, sampled && counted && !sampler->clock, sums->lost_skipped },
 		{ BILL_LOST_DAMAGED, sampled, sums->lost_damaged },
 		{ BILL_LOST_ESTIMATE, !sampler->clock, sums->lost_estimate },
 		{ BILL_STACKS_CUT, sampler->stacks, sums->stacks_cut },

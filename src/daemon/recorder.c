@@ -223,6 +223,7 @@ static void add_to_totals(struct recorder *recorder, const struct profile *profi
 			total_of(profile, BILL_LOST_DAMAGED) +
 			total_of(profile, BILL_APART_LOST_RING) +
 			total_of(profile, BILL_APART_LOST_DAMAGED);
+	totals->skipped += total_of(profile, BILL_LOST_SKIPPED);
 	totals->throttled +=
 		total_of(profile, BILL_THROTTLED) + total_of(profile, BILL_APART_THROTTLED);
 }

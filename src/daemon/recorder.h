@@ -42,6 +42,7 @@ struct recorder_listener {
 struct recorder_totals {
 	double seconds; /* sampled */
 	uint64_t samples, lost, throttled;
+	uint64_t skipped; /* by the kernel: they interrupted another BPF program */
 };
 
 struct recorder {

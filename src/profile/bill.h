@@ -13,15 +13,16 @@
 struct profile;
 
 /* per event and CPU, in samples */
-#define BILL_RUNS     "runs"	 /* overflows that reached our engine, lost ones included */
+#define BILL_RUNS     "runs"	 /* overflows, lost ones included as far as they are known */
 #define BILL_STORED   "stored"	 /* samples in the cells */
 #define BILL_FILTERED "filtered" /* of processes outside the asked ones */
 #define BILL_STEPPED  "stepped"	 /* set aside: of threads while they were stepped */
 #define BILL_LOST_RING                                                                             \
 	"lost_ring" /* no room in the perf ring (PERF_FORMAT_LOST, else LOST records) */
 #define BILL_LOST_TABLE "lost_table" /* no room in a table of the kernel */
-/* for counting in the kernel: nobody writes it yet */
-#define BILL_LOST_SKIPPED  "lost_skipped"  /* overflows that the kernel did not hand on */
+/* overflows that the kernel did not hand on, by what the event counted: of events other than clocks
+   that are counted in a table of the kernel */
+#define BILL_LOST_SKIPPED  "lost_skipped"
 #define BILL_LOST_DAMAGED  "lost_damaged"  /* records that could not be decoded */
 #define BILL_LOST_ESTIMATE "lost_estimate" /* events that the lost samples stood for */
 #define BILL_STACKS_CUT	   "stacks_cut"	   /* stored with a stack that the depth limit cut off */

@@ -280,6 +280,52 @@ static void samples_weigh_the_period_of_their_half(void **state)
 	end(session);
 }
 
+static uint64_t skipped_of(struct session *session, uint64_t counted, uint64_t samples)
+{
+	struct lane *lane = &session->counters.lanes[0];
+	uint64_t before = lane->sums.lost_skipped;
+	lane->unadded = counted;
+	if (samples)
+		add_count(0, 0, SAMPLE_TABLE_KERNEL, UINT64_MAX - 0xfff, (uint32_t)samples);
+	serve(session);
+	return lane->sums.lost_skipped - before;
+}
+
+/* What an event counted says how many samples were due. */
+static void samples_that_never_came_are_counted(void **state)
+{
+	(void)state;
+	struct session *session = begin(1000, 0, false);
+	session->counters.samplers[0].clock = false;
+	struct lane *lane = &session->counters.lanes[0];
+	period_log_add(&lane->periods, 1, 1000);
+	/* As many as were due, with what is left of a period carried on; and a reading that is a
+	 * little early now, and a little late then. */
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(skipped_of(session, 10500, 10 + i % 2), 0);
+		assert_int_equal(skipped_of(session, 9700, 10), 0);
+		assert_int_equal(skipped_of(session, 10300, 10), 0);
+		assert_int_equal(skipped_of(session, 0, 0), 0);
+	}
+	assert_true(lane->due < 10 && lane->due > -60);
+	lane->due = lane->due_variance = 0;
+	/* A tenth of them is missing. */
+	uint64_t skipped = 0;
+	for (int i = 0; i < 100; i++)
+		skipped += skipped_of(session, 100000, 90);
+	assert_in_range(skipped, 990, 1000);
+	/* A period that changes begins anew: nothing of the old one is due. */
+	lane->due = lane->due_variance = lane->begun = 0;
+	for (uint64_t i = 0; i < 200; i++) {
+		uint64_t next = i % 2 ? 1000 : 1600;
+		uint64_t now = session->counted.halves[0].period;
+		period_log_add(&lane->periods, i + 2, next);
+		assert_int_equal(skipped_of(session, 10 * now + now - 1, 10), 0);
+	}
+	assert_true(lane->due == 0);
+	end(session);
+}
+
 /* Any of the samples may be the one that pays: each place does in proportion. */
 static void what_a_half_owes_is_paid_by_any_of_its_samples(void **state)
 {
@@ -565,6 +611,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_weigh_the_period_of_their_half),
+		cmocka_unit_test(samples_that_never_came_are_counted),
 		cmocka_unit_test(what_a_half_owes_is_paid_by_any_of_its_samples),
 		cmocka_unit_test(what_an_idle_half_owes_is_paid_as_far_as_it_was_busy),
 		cmocka_unit_test(contexts_have_the_names_that_the_kernel_saw),

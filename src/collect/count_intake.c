@@ -375,9 +375,10 @@ static void choose(struct session *session)
 #define SURE 4	   /* standard deviations */
 
 /*
- * Counts the overflows that the kernel did not hand on: those of a sample that interrupts another
- * BPF program. How many were due follows from what the event counted: a period is one throughout a
- * half, and begins anew when it changes. They count once they are more than chance explains.
+ * Counts the overflows that the kernel did not hand on: of samples that interrupt another BPF program,
+ * or come late, in code that is not to be sampled. How many were due follows from what the event
+ * counted: a period is one throughout a half, and begins anew when it changes. They count once they
+ * are more than chance explains.
  */
 static void count_skipped(struct lane *lane, const struct counted_half *half, uint64_t lost)
 {

@@ -42,7 +42,7 @@ struct recorder_listener {
 struct recorder_totals {
 	double seconds; /* sampled */
 	uint64_t samples, lost, throttled;
-	uint64_t skipped; /* by the kernel: they interrupted another BPF program */
+	uint64_t skipped; /* by the kernel, which did not hand them on */
 };
 
 struct recorder {

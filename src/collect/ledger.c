@@ -262,7 +262,8 @@ static uint64_t sideband_lost(const struct session *session)
 	return sum;
 }
 
-static int write_own(struct ledger *ledger, const struct session *session, struct profile *to)
+static int write_own(struct ledger *ledger, const struct session *session, bool epoch_ends,
+		     struct profile *to)
 {
 	const struct counters *counters = &session->counters;
 	uint64_t edge_ns = session->edges.cpu_ns;
@@ -310,7 +311,9 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 		  lost > ledger->lost_sideband ? lost - ledger->lost_sideband : 0 },
 	};
 	ledger->own_cpu_ns = cpu_ns;
-	ledger->interrupts = interrupts;
+	/* Until it is known what one takes, they are kept for the bill that knows it. */
+	if (sample_ns > 0 || epoch_ends)
+		ledger->interrupts = interrupts;
 	ledger->slowed_ns = slowed_ns;
 	ledger->edge_ns = edge_ns;
 	ledger->ring_bytes = bytes;
@@ -380,5 +383,5 @@ int ledger_write(struct ledger *ledger, struct session *session, bool close_cloc
 		ret = write_cpus(ledger, session, now, translation->to);
 	if (ret == 0 && close_clocks && whole_cpus)
 		ret = write_shortfall(ledger, session, now, translation);
-	return ret < 0 ? ret : write_own(ledger, session, translation->to);
+	return ret < 0 ? ret : write_own(ledger, session, close_clocks, translation->to);
 }

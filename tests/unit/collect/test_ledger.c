@@ -337,9 +337,45 @@ static void samples_apart_have_items_of_their_own(void **state)
 	free_scene(scene);
 }
 
+/* What an interrupt takes may be known at the end only: then for all of the epoch, and for no
+ * other. */
+static void interrupts_wait_until_it_is_known_what_one_takes(void **state)
+{
+	(void)state;
+	struct scene *scene = new_scene();
+	struct ledger *ledger = &scene->ledger;
+	struct lane *lane = counters_lane(&scene->session->counters, CLOCK, 0);
+	/* a tick a second, since long ago: what matters is what is added */
+	lane->periods.interrupts = 1000;
+	write_bill(scene, true, false);
+	assert_int_equal(billed(scene, "", OPTIONAL_ABSENT, BILL_INTERRUPT_NS), -1);
+	lane->periods.interrupts = 1300; /* another epoch */
+	write_bill(scene, false, false);
+	assert_int_equal(billed(scene, "", OPTIONAL_ABSENT, BILL_INTERRUPT_NS), -1);
+	lane->periods.interrupts = 1400;
+	ledger->cost_known = true;
+	ledger->cost.ns = 5000;
+	write_bill(scene, false, false);
+	assert_int_equal(billed(scene, "", OPTIONAL_ABSENT, BILL_INTERRUPT_NS), 400 * 5000);
+	lane->periods.interrupts = 1500;
+	write_bill(scene, false, false);
+	assert_int_equal(billed(scene, "", OPTIONAL_ABSENT, BILL_INTERRUPT_NS), 100 * 5000);
+	/* Where it was measured for the budget, that counts; and a CPU that was away gives none
+	 * back. */
+	scene->session->overhead.sample_ns = 7000;
+	lane->periods.interrupts = 1600;
+	write_bill(scene, false, false);
+	assert_int_equal(billed(scene, "", OPTIONAL_ABSENT, BILL_INTERRUPT_NS), 100 * 7000);
+	lane->periods.interrupts = 1590;
+	write_bill(scene, false, false);
+	assert_int_equal(billed(scene, "", OPTIONAL_ABSENT, BILL_INTERRUPT_NS), 0);
+	free_scene(scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(interrupts_wait_until_it_is_known_what_one_takes),
 		cmocka_unit_test(samples_apart_have_items_of_their_own),
 		cmocka_unit_test(runs_are_the_sum_of_what_became_of_them),
 		cmocka_unit_test(what_an_event_cannot_have_is_absent_and_not_0),

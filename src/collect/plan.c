@@ -1,19 +1,17 @@
 #include "collect/plan.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "advice/sample_cost.h"
 #include "bpf/sample_memory.h"
 #include "bpf/sample_table.h"
 #include "bpf/user_stack.h"
 #include "collect/edge_helper.h"
-#include "collect/perf_limits.h"
+#include "collect/plan_private.h"
 #include "collect/stacks.h"
 #include "machine/event.h"
 #include "machine/machine_root.h"
@@ -24,17 +22,6 @@
 #define EDGE_PAGES	512 /* with registers a sample is 270 bytes instead of 40 */
 #define SIDEBAND_PAGES	128
 #define USER_PAGES	64   /* perf_event_mlock_kb allows an ordinary user 516 KiB a CPU */
-#define LOWEST_RATE_HZ	99   /* below it a minute has too few samples to say anything */
-#define HIGHEST_RATE_HZ 4999 /* above it a minute has more than enough */
-#define DEFAULT_RATE_HZ 499  /* where the cost of a sample can't be measured: 0.7 % at 13 us */
-#define DEFAULT_PERCENT 1.0
-#define EDGE_SHARE	0.25 /* of the budget: what interpreting samples may take of it */
-/* So many samples are counted in the kernel for one that comes apart, with its stack. */
-#define APART_PERIODS 4
-/* Guesses of what a busy CPU counts in a second; the first drains correct them. */
-#define GUESS_CYCLES_HZ	  2.5e9
-#define GUESS_EVENTS_HZ	  1e7
-#define GUESS_SOFTWARE_HZ 1e4 /* faults, switches: rare enough that a short command has some */
 
 void plan_release(struct plan *plan)
 {
@@ -71,69 +58,6 @@ static int choose_cpus(struct plan *plan, const struct collect_options *options,
 			return error_set(err, -ENODEV, "CPU %zu is not online", cpu);
 	plan->cpus = wanted;
 	return 0;
-}
-
-static double budget_percent(const struct collect_options *options)
-{
-	return options->overhead_percent > 0 ? options->overhead_percent : DEFAULT_PERCENT;
-}
-
-/* The first sampler whose samples bring most, which is the one to measure. */
-static size_t fullest(const struct plan *plan)
-{
-	for (size_t i = 0; i < plan->sampler_count; i++)
-		if (plan->samplers[i].apart)
-			return i;
-	return plan->samplers[0].sampled_by;
-}
-
-/* The rate, in Hz, that the budget pays for, of samples apart and others together: measures what
- * one sample costs on this machine. */
-static double budget_rate(struct plan *plan, const struct collect_options *options)
-{
-	double percent = budget_percent(options);
-	double share = plan->edges ? 1 - EDGE_SHARE : 1;
-	size_t first = fullest(plan);
-	bool apart = plan->samplers[first].apart;
-	struct event event = *plan->samplers[first].event;
-	counters_ask_for_user(&plan->counters, &plan->samplers[first], &event.attr);
-	int64_t limit = (int64_t)perf_limit_sample_rate();
-	struct sample_cost cost;
-	char sentence[256];
-	if (sample_cost_measure(&event, limit,
-				plan->samplers[first].memory   ? plan->counters.memory
-				: plan->samplers[first].walked ? plan->counters.walker
-							       : NULL,
-				&cost, NULL) < 0) {
-		snprintf(sentence, sizeof(sentence),
-			 "the cost of a sample could not be measured: %d samples a second and CPU",
-			 DEFAULT_RATE_HZ);
-		collect_note(options, COLLECT_NOTE, sentence);
-		return DEFAULT_RATE_HZ;
-	}
-	uint64_t rate = sample_cost_rate(&cost, share * percent / 100);
-	plan->overhead.sample_ns = cost.ns;
-	const char *bound = rate < LOWEST_RATE_HZ ? ", over the budget: fewer would say too little"
-			    : rate > HIGHEST_RATE_HZ ? ", below the budget: more would say no more"
-						     : "";
-	rate = rate < LOWEST_RATE_HZ	? LOWEST_RATE_HZ
-	       : rate > HIGHEST_RATE_HZ ? HIGHEST_RATE_HZ
-					: rate;
-	snprintf(sentence, sizeof(sentence),
-		 "a sample costs %.1f us here: %g %% of a CPU buys %" PRIu64 " a second%s%s%s",
-		 cost.ns / 1000, percent, rate, plan->edges ? ", interpreting them included" : "",
-		 !apart		     ? ""
-		 : options->apart_hz ? ", those with stacks or registers not included"
-		 : options->stacks   ? ", a fifth of them with stacks"
-				     : ", a fifth of them to be interpreted",
-		 bound);
-	collect_note(options, COLLECT_NOTE, sentence);
-	/* An inherited period is that of many tasks, and stays. */
-	if (!plan->inherit && !options->fixed_period)
-		plan->overhead.budget_ratio = percent / 100;
-	plan->overhead.most_scale = (double)rate / LOWEST_RATE_HZ;
-	return apart && !options->apart_hz ? (double)rate * APART_PERIODS / (APART_PERIODS + 1)
-					   : (double)rate;
 }
 
 static bool usual_edges(const struct sampler *sampler, const struct collect_options *options)
@@ -257,68 +181,6 @@ static int choose_stacks(struct plan *plan, const struct collect_options *option
 	counters->stack_bytes = options->stack_bytes ? options->stack_bytes : STACKS_COPIED_BYTES;
 	choose_walker(plan, options, walker);
 	return 0;
-}
-
-static double guess_rate(const struct sampler *sampler)
-{
-	if (sampler->clock)
-		return 1e9;
-	const char *unit = sampler->event->unit ? sampler->event->unit : "";
-	bool fast = strcmp(unit, "cycles") == 0 || strcmp(unit, "instructions") == 0;
-	if (sampler->attr.type == PERF_TYPE_SOFTWARE || sampler->attr.type == PERF_TYPE_TRACEPOINT)
-		return GUESS_SOFTWARE_HZ;
-	return fast ? GUESS_CYCLES_HZ : GUESS_EVENTS_HZ;
-}
-
-static bool needs_rate(const struct plan *plan, const struct collect_options *options)
-{
-	if (options->period || options->frequency_hz)
-		return false;
-	for (size_t i = 0; i < plan->sampler_count; i++)
-		if (plan->samplers[i].sampled && !plan->samplers[i].event->attr.sample_period)
-			return true;
-	return false;
-}
-
-static void choose_period(struct sampler *sampler, const struct collect_options *options,
-			  bool inherit, double rate_hz)
-{
-	const struct perf_event_attr *asked = &sampler->event->attr;
-	uint64_t period = asked->freq ? 0 : asked->sample_period;
-	if (!period && !asked->freq)
-		period = options->period;
-	if (period) {
-		sampler->policy = PERIOD_FIXED;
-		sampler->mean_period = period;
-		return;
-	}
-	double hz = asked->freq ? (double)asked->sample_freq : rate_hz;
-	bool random = !options->fixed_period && !inherit;
-	sampler->mean_period = period_mean_for(guess_rate(sampler), hz, random);
-	if (!random && (sampler->clock || options->fixed_period)) {
-		sampler->policy = PERIOD_FIXED;
-		sampler->mean_period = period_prime(sampler->mean_period);
-	} else if (sampler->clock) {
-		sampler->policy = PERIOD_RANDOM;
-	} else {
-		sampler->policy = PERIOD_FREQUENCY;
-		sampler->frequency_hz = hz;
-	}
-}
-
-/* Of samples apart: at the rate that was asked for, else so many times as rarely as the others. */
-static void choose_apart_period(struct sampler *sampler, const struct sampler *beside,
-				const struct collect_options *options)
-{
-	uint64_t hz = options->apart_hz;
-	sampler->policy = beside->policy;
-	sampler->frequency_hz = hz ? (double)hz : beside->frequency_hz / APART_PERIODS;
-	sampler->mean_period = hz ? period_mean_for(guess_rate(beside), (double)hz,
-						    beside->policy != PERIOD_FIXED)
-				  : beside->mean_period * APART_PERIODS;
-	/* No multiple: else all of them would come together with one of the others. */
-	if (sampler->policy == PERIOD_FIXED)
-		sampler->mean_period = period_prime(sampler->mean_period);
 }
 
 static void apply_scope(struct perf_event_attr *attr, const struct collect_options *options)
@@ -536,17 +398,6 @@ int plan_make(struct plan *plan, const struct collect_options *options,
 	ret = choose_stacks(plan, options, walker, err);
 	if (ret < 0)
 		return ret;
-	bool budgeted = !options->frequency_hz && needs_rate(plan, options);
-	double rate_hz = options->frequency_hz ? (double)options->frequency_hz
-			 : budgeted	       ? budget_rate(plan, options)
-					       : 0;
-	plan->edge_ratio = budget_percent(options) / 100 * (budgeted ? EDGE_SHARE : 1);
-	for (size_t i = 0; i < plan->sampler_count; i++) {
-		struct sampler *sampler = &plan->samplers[i];
-		if (sampler->apart)
-			choose_apart_period(sampler, &plan->samplers[sampler->beside], options);
-		else if (sampler->sampled)
-			choose_period(sampler, options, plan->inherit, rate_hz);
-	}
+	plan_choose_rates(plan, options);
 	return 0;
 }

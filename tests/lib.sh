@@ -110,6 +110,14 @@ make_open() {
 	cp "$CULPRIT" "$KERNELS/busy" open
 }
 
+# Samples may be counted in the kernel (record --engine bpf).
+need_kernel_counts() {
+	culprit record -q -a --engine bpf -e cpu-clock -F 1000 --duration 200ms -o try.prof 2>err || {
+		grep -q 'takes CAP_BPF\|takes a BPF program\|describe its types\|pid namespace' err && skip "$(cat err)"
+		fail "$(cat err)"
+	}
+}
+
 # The right to sample whole CPUs: tried once for all scripts of a run.
 need_cpu_sampling() {
 	rights=${SHARED:-.}/cpu-sampling # the reason why not; empty: it may

@@ -147,6 +147,11 @@ static bool read_call_graph(void)
 	       asked.stack_bytes % 8 == 0 && asked.stack_bytes <= STACKS_COPIED_MOST;
 }
 
+static bool counted_in_kernel(void)
+{
+	return asked.engine && strcmp(asked.engine, "bpf") == 0;
+}
+
 /* Refuses options that exclude each other or have impossible values. 0 or the exit status. */
 static int check_conflicts(bool command)
 {
@@ -200,13 +205,13 @@ static int check_conflicts(bool command)
 		  asked.gather_ns < SHARE_LEAST_NS))
 		return options_misuse(&verb_record,
 				      "--gather-limits needs a time of at least 20ms, or 'none'");
-	if (asked.engine && strcmp(asked.engine, "ring") != 0 && strcmp(asked.engine, "bpf") != 0)
+	if (asked.engine && strcmp(asked.engine, "ring") != 0 && !counted_in_kernel())
 		return options_misuse(&verb_record, "--engine is 'ring' or 'bpf', not '%s'",
 				      asked.engine);
 	if (asked.has_apart && asked.apart_hz == 0)
 		return options_misuse(&verb_record, "--stacks-frequency needs at least 1");
-	if (asked.has_apart && !(asked.engine && strcmp(asked.engine, "bpf") == 0 &&
-				 (asked.stacks || asked.call_graph || asked.edges)))
+	if (asked.has_apart &&
+	    !(counted_in_kernel() && (asked.stacks || asked.call_graph || asked.edges)))
 		return options_misuse(&verb_record,
 				      "--stacks-frequency is of --engine bpf with --stacks or "
 				      "--edges; elsewhere all samples have what was asked for");
@@ -276,8 +281,7 @@ static int open_recorder(struct recorder *recorder, const struct event_list *eve
 		.overhead_percent = asked.overhead_percent,
 		.fixed_period = asked.has_period || asked.no_random,
 		.delayed = asked.delay_ns > 0,
-		.engine = asked.engine && strcmp(asked.engine, "bpf") == 0 ? COLLECT_ENGINE_BPF
-									   : COLLECT_ENGINE_RING,
+		.engine = counted_in_kernel() ? COLLECT_ENGINE_BPF : COLLECT_ENGINE_RING,
 		.stacks = asked.stacks_by,
 		.stack_bytes = (uint32_t)asked.stack_bytes,
 		.user_only = asked.user_only,

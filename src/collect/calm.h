@@ -1,8 +1,8 @@
 /*
- * calm - which of the watched CPUs idle, so that their clocks need not interrupt them as often: by /proc/stat,
- * at each look. A CPU is calm once it has been idle for a second, all but a fortieth of it, which is more
- * than the counting by ticks is wrong by; it is not any more when it was busy for a quarter of the time
- * since the last look, or for a twentieth of a second that is over.
+ * calm - which of the watched CPUs idle, so that their clocks need not interrupt them as often: by
+ * /proc/stat, at each look. A CPU is calm once it has been idle for a second, all but a fortieth of
+ * it, which is more than the counting by ticks is wrong by; it is not any more when it was busy for
+ * a quarter of the time since the last look, or for a twentieth of a second that is over.
  */
 #pragma once
 

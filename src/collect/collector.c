@@ -370,14 +370,8 @@ static void begin_walking(const struct collector *collector)
 				 below ? (uint32_t)collector->options.command_pid : 0);
 }
 
-double collector_spent_ns(const struct collector *collector)
-{
-	const struct session *session = &collector->session;
-	return own_interrupts(session, clock_monotonic_ns()) * session->overhead.sample_ns +
-	       (double)own_cpu_ns(session);
-}
-
-/* Where a budget chose the rate for the whole machine, idle CPUs are left in peace. 0 or -ENOMEM. */
+/* Where a budget chose the rate for the whole machine, idle CPUs are left in peace. 0 or -ENOMEM.
+ */
 static int watch_for_calm(struct collector *collector)
 {
 	const struct counters *counters = &collector->session.counters;
@@ -409,7 +403,8 @@ int collector_start(struct collector *collector, struct error *err)
 	int ret = counters_enable(&session->counters, err);
 	if (ret < 0)
 		return ret;
-	overhead_begin(&session->overhead, clock_monotonic_ns(), collector_spent_ns(collector));
+	uint64_t now_ns = clock_monotonic_ns();
+	overhead_begin(&session->overhead, now_ns, own_spent_ns(session, now_ns));
 	collector_set_timer(collector, SERVICE_NS);
 	bursts_start(&session->bursts);
 	return 0;

@@ -24,7 +24,8 @@ struct collector {
 	struct targets targets;
 	struct ledger ledger;
 	struct hotplug hotplug;
-	struct calm_cpu *calm;	/* by CPU slot; NULL: clocks tick on idle CPUs as often as on others */
+	struct calm_cpu
+		*calm; /* by CPU slot; NULL: clocks tick on idle CPUs as often as on others */
 	struct cpu_time *looks; /* likewise, as last read */
 	struct source *source;
 	struct random_state random;
@@ -38,10 +39,6 @@ struct collector {
 
 /* Has collector_poll_fd() wake after that time, and then as always. */
 void collector_set_timer(const struct collector *collector, uint64_t first_ns);
-
-/* What the recording has taken so far: its interrupts, of which each takes what was measured, and
- * its own CPU time. */
-double collector_spent_ns(const struct collector *collector);
 
 static inline void collector_note(const struct collector *collector, enum collect_note_kind kind,
 				  const char *sentence)

@@ -14,6 +14,7 @@
 #include "collect/burst_evidence.h"
 #include "collect/calm.h"
 #include "collect/gather.h"
+#include "collect/own_cost.h"
 #include "collect/stepper.h"
 #include "confine/confinement.h"
 #include "profile/profile.h"
@@ -172,7 +173,7 @@ static void keep_budget(struct collector *collector, uint64_t now_ns)
 	struct overhead *overhead = &session->overhead;
 	if (!(overhead->budget_ratio > 0) || !overhead_due(overhead, now_ns))
 		return;
-	overhead_step(overhead, now_ns, collector_spent_ns(collector),
+	overhead_step(overhead, now_ns, own_spent_ns(session, now_ns),
 		      (double)session->counters.cpu_count);
 	session->counters.period_scale = overhead->scale;
 }
@@ -190,8 +191,8 @@ static void look_for_calm(struct collector *collector)
 		for (size_t i = 0; i < counters->sampler_count; i++) {
 			const struct sampler *sampler = &counters->samplers[i];
 			struct lane *lane = counters_lane(counters, i, slot);
-			lane->calm = cpu->calm && sampler->clock &&
-				     sampler->policy == PERIOD_RANDOM;
+			lane->calm =
+				cpu->calm && sampler->clock && sampler->policy == PERIOD_RANDOM;
 		}
 	}
 }

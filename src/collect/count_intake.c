@@ -302,7 +302,8 @@ static int weigh(struct session *session, const struct sampler *sampler, struct 
 	/* One of the half's samples, any of them, pays what it owes. */
 	bool pays = half->chosen < samples;
 	uint64_t each = half->collected_period, owed = pays ? half->collected_owed : 0;
-	half->chosen -= samples; /* is far beyond all others once it has come, or when there is none */
+	half->chosen -=
+		samples; /* is far beyond all others once it has come, or when there is none */
 	lane->weighed_ns += (double)(each * samples + owed);
 	if (target == SESSION_FILTERED_TARGET)
 		return 0;
@@ -336,17 +337,8 @@ static int add_count(struct session *session, const struct sample_table_count *c
 		ret = locate(session, count, context, &leaf);
 	if (ret < 0)
 		return ret;
-	place.image = leaf.image;
-	place.vaddr = leaf.vaddr;
-	place.asker = context ? share_asker(context->share) : 0;
-	ret = session_limit_place(session, context ? context->share : &session->shares.own, &place,
-				  &leaf.cause);
-	if (ret == 0 && leaf.cause != UNKNOWN_NONE)
-		lane->sums.unknown[leaf.cause] += count->samples;
-	if (ret == 0)
-		ret = tally_place(&session->tally, &place, &target);
-	if (ret == 0 && !place.asker)
-		session->tally.places[target].asker = 0;
+	ret = session_place(session, context ? context->share : NULL, lane, count->samples, &leaf,
+			    &place, &target);
 	if (ret == 0)
 		ret = weigh(session, sampler, lane, half, count->samples, target);
 	lane->sums.stored += count->samples;
@@ -354,8 +346,8 @@ static int add_count(struct session *session, const struct sample_table_count *c
 }
 
 /*
- * Chooses, of each half, the sample that pays what it owes. What the change of period cost was busy time
- * only as far as the CPU was busy: taken for as much as the samples of the half stand for.
+ * Chooses, of each half, the sample that pays what it owes. What the change of period cost was busy
+ * time only as far as the CPU was busy: taken for as much as the samples of the half stand for.
  */
 static void choose(struct session *session)
 {
@@ -365,7 +357,8 @@ static void choose(struct session *session)
 		struct random_state *random = &session->counted.random;
 		uint64_t half_ns = session->counted.half_ns;
 		uint64_t busy_ns = half->samples * half->collected_period;
-		bool pays = half->samples && (busy_ns >= half_ns || random_below(random, half_ns) < busy_ns);
+		bool pays = half->samples &&
+			    (busy_ns >= half_ns || random_below(random, half_ns) < busy_ns);
 		half->chosen = pays ? random_below(random, half->samples) : UINT64_MAX;
 	}
 }
@@ -375,10 +368,10 @@ static void choose(struct session *session)
 #define SURE 4	   /* standard deviations */
 
 /*
- * Counts the overflows that the kernel did not hand on: of samples that interrupt another BPF program,
- * or come late, in code that is not to be sampled. How many were due follows from what the event
- * counted: a period is one throughout a half, and begins anew when it changes. They count once they
- * are more than chance explains.
+ * Counts the overflows that the kernel did not hand on: of samples that interrupt another BPF
+ * program, or come late, in code that is not to be sampled. How many were due follows from what the
+ * event counted: a period is one throughout a half, and begins anew when it changes. They count
+ * once they are more than chance explains.
  */
 static void count_skipped(struct lane *lane, const struct counted_half *half, uint64_t lost)
 {

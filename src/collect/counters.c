@@ -155,9 +155,12 @@ int counters_return_cpu(struct counters *counters, size_t slot, uint64_t *from_n
 			continue;
 		struct lane *lane = counters_lane(counters, counter->sampler, slot);
 		period_log_skip(&lane->periods, absence->since_ns, now_ns);
+		if (lane->drawn_calm && now_ns > absence->since_ns)
+			lane->calm_before.ns -= (double)(now_ns - absence->since_ns);
+		lane->calm = false;
 		if (lane->periods.count)
-			period_log_add(&lane->periods, now_ns,
-				       counters->samplers[counter->sampler].attr.sample_period);
+			lane_note_period(lane, now_ns,
+					 counters->samplers[counter->sampler].attr.sample_period);
 		ret = enable(counters, counter, err);
 	}
 	if (ret < 0) {

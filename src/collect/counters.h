@@ -101,14 +101,16 @@ static inline uint64_t lane_runs(const struct lane_sums *sums)
 	return sums->stored + sums->filtered + sums->stepped + lane_lost(sums);
 }
 
+struct calm_time {
+	double ns, interrupts;
+};
+
 struct lane {
 	struct weight weight;
 	struct period_log periods;
 	struct lane_sums sums;
 	double weighed_ns;	/* clock events: all weights since the clocks were last closed */
 	double interrupts;	/* clock events: of the timer, as of that time */
-	double closed_calm_interrupts; /* likewise, of lane_calm_interrupts() */
-	uint64_t closed_calm_ns;       /* and of lane_calm_ns() */
 	double advanced;	/* since the last settling, scaled */
 	/* Counted in the kernel (count_intake.c): what the event has counted since the last half
 	   was added, unscaled; how much of a period had begun then; overflows that were due and are
@@ -121,12 +123,12 @@ struct lane {
 	uint64_t lost_epoch;	/* grows with each loss that shows in the order of samples */
 	uint64_t lost_in_read;	/* last PERF_FORMAT_LOST value seen within a sample */
 	uint64_t runs_billed;	/* of sums.*, in bills so far */
-	/* Clock events: the CPU idles, and periods are CALM_PERIODS times as long; so they are drawn. */
+	/* Clock events: the CPU idles, and periods are CALM_PERIODS times as long; so they are
+	 * drawn. */
 	bool calm, drawn_calm;
-	uint64_t calm_ns;      /* how long that lasted, and its interrupts, but for the present one */
-	double calm_interrupts;
-	uint64_t calm_begin_ns; /* of the present one, likewise */
-	double calm_begin_interrupts;
+	/* How long they were, and the interrupts of that time, as lane_calm() has it: less what had
+	   passed when the present such time began. And as of when the clocks were last closed. */
+	struct calm_time calm_before, calm_closed;
 	double rate_per_second; /* of the count while it ran, at the last reading */
 };
 
@@ -246,13 +248,14 @@ enum counters_which { COUNTERS_COUNTED, COUNTERS_ALL };
 int counters_read(struct counters *counters, enum counters_which which);
 
 #define CALM_PERIODS 8
-/* Clock events: how long periods have been longer as the CPU idled, and the interrupts of that time. */
-uint64_t lane_calm_ns(const struct lane *lane, uint64_t now_ns);
-double lane_calm_interrupts(const struct lane *lane, uint64_t now_ns);
+/* Clock events: how long periods have been longer as the CPU idled, and the interrupts of that
+ * time. */
+struct calm_time lane_calm(const struct lane *lane, uint64_t now_ns);
 /*
- * Notes a new period of a clock, drawn for what `calm` says. When the CPU wakes up the first tick pays for
- * half of the new period, not of the old one: work that begins between long ticks, at any moment, loses
- * nothing when they are cut off; it loses half a short one when it ends (docs/methods.md, "The budget").
+ * Notes a new period of a clock, drawn for what `calm` says. When the CPU wakes up the first tick
+ * pays for half of the new period, not of the old one: work that begins between long ticks, at any
+ * moment, loses nothing when they are cut off; it loses half a short one when it ends
+ * (docs/methods.md, "The budget").
  */
 void lane_note_period(struct lane *lane, uint64_t now_ns, uint64_t period);
 

@@ -32,36 +32,28 @@ static bool redraw_due(const struct sampler *sampler, const struct lane *lane)
 	return clock_monotonic_ns() - last->time_ns >= PERIODS_A_DRAW * last->period;
 }
 
-uint64_t lane_calm_ns(const struct lane *lane, uint64_t now_ns)
+struct calm_time lane_calm(const struct lane *lane, uint64_t now_ns)
 {
-	bool now = lane->drawn_calm && now_ns > lane->calm_begin_ns;
-	return lane->calm_ns + (now ? now_ns - lane->calm_begin_ns : 0);
-}
-
-double lane_calm_interrupts(const struct lane *lane, uint64_t now_ns)
-{
-	return lane->calm_interrupts +
-	       (lane->drawn_calm ? period_log_interrupts(&lane->periods, now_ns) -
-					   lane->calm_begin_interrupts
-				 : 0);
+	struct calm_time calm = lane->calm_before;
+	if (lane->drawn_calm) {
+		calm.ns += (double)now_ns;
+		calm.interrupts += period_log_interrupts(&lane->periods, now_ns);
+	}
+	return calm;
 }
 
 void lane_note_period(struct lane *lane, uint64_t now_ns, uint64_t period)
 {
-	if (lane->calm == lane->drawn_calm) {
-		period_log_add(&lane->periods, now_ns, period);
+	struct calm_time before = lane_calm(lane, now_ns);
+	bool wakes = lane->drawn_calm && !lane->calm;
+	period_log_add_owing(&lane->periods, now_ns, period,
+			     (wakes ? period : period_log_current(&lane->periods)) / 2);
+	if (lane->calm == lane->drawn_calm)
 		return;
-	}
-	if (lane->calm) {
-		period_log_add(&lane->periods, now_ns, period);
-		lane->calm_begin_ns = now_ns;
-		lane->calm_begin_interrupts = period_log_interrupts(&lane->periods, now_ns);
-	} else {
-		lane->calm_ns = lane_calm_ns(lane, now_ns);
-		lane->calm_interrupts = lane_calm_interrupts(lane, now_ns);
-		period_log_add_owing(&lane->periods, now_ns, period, period / 2);
-	}
 	lane->drawn_calm = lane->calm;
+	struct calm_time after = lane_calm(lane, now_ns);
+	lane->calm_before.ns += before.ns - after.ns;
+	lane->calm_before.interrupts += before.interrupts - after.interrupts;
 }
 
 void counters_redraw(struct counters *counters, struct random_state *random)

@@ -6,9 +6,8 @@
 
 double idle_interrupts_count(const struct idle_time *time, double cost_ns)
 {
-	double calm = (double)time->calm_ns;
-	double wall = (double)time->wall_ns - calm;
-	double idle = (double)time->idle_ns - calm;
+	double wall = (double)time->wall_ns - time->calm_ns;
+	double idle = (double)time->idle_ns - time->calm_ns;
 	double rate = wall > 0 ? (time->interrupts - time->calm_interrupts) / wall : 0;
 	if (!(rate > 0) || !(idle > 0))
 		return time->calm_interrupts;

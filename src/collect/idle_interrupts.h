@@ -14,9 +14,9 @@ struct idle_time {
 	double interrupts; /* of the timer, in all that time */
 	uint64_t wall_ns;
 	uint64_t idle_ns;
-	/* Of wall_ns and idle_ns: while periods were longer, as the CPU idled; and the interrupts then. */
-	uint64_t calm_ns;
-	double calm_interrupts;
+	/* Of wall_ns and idle_ns: while periods were longer, as the CPU idled; and the interrupts
+	 * then. */
+	double calm_ns, calm_interrupts;
 	uint64_t shortfall_ns; /* busy time without a sample, which bounds the estimate */
 };
 

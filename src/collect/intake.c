@@ -218,8 +218,8 @@ static int add_edges(struct session *session, const struct perf_record *record,
 				session->edge_ratio * sample_interval_ns(sampler, lane));
 }
 
-int session_limit_place(struct session *session, struct share *share, struct tally_place *place,
-			enum unknown_cause *cause)
+static int limit_place(struct session *session, struct share *share, struct tally_place *place,
+		       enum unknown_cause *cause)
 {
 	struct located rest;
 	if (!share->strange || tally_knows(&session->tally, place) ||
@@ -230,6 +230,23 @@ int session_limit_place(struct session *session, struct share *share, struct tal
 	place->image = rest.image;
 	place->vaddr = rest.vaddr;
 	*cause = rest.cause;
+	return ret;
+}
+
+int session_place(struct session *session, struct share *share, struct lane *lane, uint64_t samples,
+		  const struct located *leaf, struct tally_place *place, uint32_t *target)
+{
+	enum unknown_cause cause = leaf->cause;
+	place->image = leaf->image;
+	place->vaddr = leaf->vaddr;
+	place->asker = share ? share_asker(share) : 0;
+	int ret = limit_place(session, share ? share : &session->shares.own, place, &cause);
+	if (ret == 0 && cause != UNKNOWN_NONE)
+		lane->sums.unknown[cause] += samples;
+	if (ret == 0)
+		ret = tally_place(&session->tally, place, target);
+	if (ret == 0 && !place->asker)
+		session->tally.places[*target].asker = 0;
 	return ret;
 }
 
@@ -276,22 +293,11 @@ static int handle_sample(struct session *session, const struct perf_record *reco
 		ret = session_calls(session, process, &wanted, &place, &cut);
 		lane->sums.stacks_cut += cut;
 	}
-	place.image = leaf.image;
-	place.vaddr = leaf.vaddr;
-	place.asker = process ? share_asker(session_share(session, process)) : 0;
 	/* Of those apart the ones without a stack are only interpreted. */
-	bool kept = sampler->stacks || !sampler->apart;
 	uint32_t target = SESSION_FILTERED_TARGET;
-	if (ret == 0 && kept)
-		ret = session_limit_place(
-			session, process ? session_share(session, process) : &session->shares.own,
-			&place, &leaf.cause);
-	if (ret == 0 && leaf.cause != UNKNOWN_NONE)
-		lane->sums.unknown[leaf.cause]++;
-	if (ret == 0 && kept)
-		ret = tally_place(&session->tally, &place, &target);
-	if (ret == 0 && kept && !place.asker)
-		session->tally.places[target].asker = 0;
+	if (ret == 0 && (sampler->stacks || !sampler->apart))
+		ret = session_place(session, process ? session_share(session, process) : NULL, lane,
+				    1, &leaf, &place, &target);
 	if (ret == 0)
 		ret = weigh(session, sampler, lane, identity->time, target);
 	if (ret == 0 && sampler->group_size > 1)

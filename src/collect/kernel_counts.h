@@ -1,13 +1,13 @@
 /*
- * kernel_counts - samples that were counted in the kernel (bpf/sample_table.h), instead of coming one
- * by one through rings: taken once a second, and what their numbers stand for. The session looks
- * them up by what side-band records say and adds them to its tally (count_intake.c). It is for samples
- * without anything beside their place: no stack, no registers, no group that is read.
+ * kernel_counts - samples that were counted in the kernel (bpf/sample_table.h), instead of coming
+ * one by one through rings: taken once a second, and what their numbers stand for. The session
+ * looks them up by what side-band records say and adds them to its tally (count_intake.c). It is
+ * for samples without anything beside their place: no stack, no registers, no group that is read.
  *
  * A count is of one half of the table, in which the period of an event is one: it is redrawn just
- * before the halves change places. A change of period costs half a period of time (collect/period.h),
- * for which one of the samples of the next half stands besides, any of them; where the CPU was idle
- * for a part of that half, with the probability that it was not.
+ * before the halves change places. A change of period costs half a period of time
+ * (collect/period.h), for which one of the samples of the next half stands besides, any of them;
+ * where the CPU was idle for a part of that half, with the probability that it was not.
  */
 #pragma once
 

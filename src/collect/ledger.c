@@ -189,7 +189,8 @@ static int write_idle(const struct ledger *ledger, uint32_t event, uint64_t cpu,
 	return write_lines(to, event, cpu, lines, COUNT_OF(lines));
 }
 
-/* Counts the interrupts of the clock since it was last closed, those of its samples apart included. */
+/* Counts the interrupts of the clock since it was last closed, those of its samples apart included.
+ */
 static void count_interrupts(const struct session *session, size_t sampler, size_t slot,
 			     uint64_t now_ns, struct idle_time *time)
 {
@@ -200,15 +201,13 @@ static void count_interrupts(const struct session *session, size_t sampler, size
 			continue;
 		struct lane *lane = counters_lane(counters, i, slot);
 		double interrupts = period_log_interrupts(&lane->periods, now_ns);
-		double calm = lane_calm_interrupts(lane, now_ns);
-		uint64_t calm_ns = lane_calm_ns(lane, now_ns);
+		struct calm_time calm = lane_calm(lane, now_ns);
 		time->interrupts += interrupts - lane->interrupts;
-		time->calm_interrupts += calm - lane->closed_calm_interrupts;
+		time->calm_interrupts += calm.interrupts - lane->calm_closed.interrupts;
 		if (i == sampler)
-			time->calm_ns = calm_ns - lane->closed_calm_ns;
+			time->calm_ns = calm.ns - lane->calm_closed.ns;
 		lane->interrupts = interrupts;
-		lane->closed_calm_interrupts = calm;
-		lane->closed_calm_ns = calm_ns;
+		lane->calm_closed = calm;
 	}
 }
 

@@ -34,8 +34,7 @@ void overhead_step(struct overhead *overhead, uint64_t now_ns, double spent_ns, 
 	if (!(passed_ns > 0) || !(budget > 0))
 		return;
 	double ratio = (spent_ns - overhead->step_spent_ns) / passed_ns / cpus;
-	overhead->mean_ratio +=
-		(ratio - overhead->mean_ratio) * (1 - exp(-passed_ns / MEMORY_NS));
+	overhead->mean_ratio += (ratio - overhead->mean_ratio) * (1 - exp(-passed_ns / MEMORY_NS));
 	overhead->slowed_ns += passed_ns * (1 - 1 / overhead->scale);
 	overhead->step_ns = now_ns;
 	overhead->step_spent_ns = spent_ns;

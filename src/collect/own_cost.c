@@ -34,3 +34,9 @@ double own_interrupts(const struct session *session, uint64_t now_ns)
 	}
 	return sum;
 }
+
+double own_spent_ns(const struct session *session, uint64_t now_ns)
+{
+	return own_interrupts(session, now_ns) * session->overhead.sample_ns +
+	       (double)own_cpu_ns(session);
+}

@@ -21,7 +21,7 @@
 #define STACK_PAGES	512
 #define EDGE_PAGES	512 /* with registers a sample is 270 bytes instead of 40 */
 #define SIDEBAND_PAGES	128
-#define USER_PAGES	64   /* perf_event_mlock_kb allows an ordinary user 516 KiB a CPU */
+#define USER_PAGES	64 /* perf_event_mlock_kb allows an ordinary user 516 KiB a CPU */
 
 void plan_release(struct plan *plan)
 {

@@ -138,9 +138,9 @@ static void choose_apart_period(struct sampler *sampler, const struct sampler *b
 	uint64_t hz = options->apart_hz;
 	sampler->policy = beside->policy;
 	sampler->frequency_hz = hz ? (double)hz : beside->frequency_hz / APART_PERIODS;
-	sampler->mean_period = hz ? period_mean_for(guess_rate(beside), (double)hz,
-						    beside->policy != PERIOD_FIXED)
-				  : beside->mean_period * APART_PERIODS;
+	sampler->mean_period =
+		hz ? period_mean_for(guess_rate(beside), (double)hz, beside->policy != PERIOD_FIXED)
+		   : beside->mean_period * APART_PERIODS;
 	/* No multiple: else all of them would come together with one of the others. */
 	if (sampler->policy == PERIOD_FIXED)
 		sampler->mean_period = period_prime(sampler->mean_period);

@@ -117,10 +117,14 @@ int session_process_record(void *session, struct ring *ring, const void *record,
 /* Stores the process of that pid, or NULL; one whose records were lost is read from /proc. 0 or
  * -ENOMEM. */
 int session_find_process(struct session *session, uint32_t pid, struct process **found);
-/* Where the user's share has no room for another place, replaces it by the one for all such, with
- * the cause UNKNOWN_BEYOND_LIMIT whatever it was before. 0 or -ENOMEM. */
-int session_limit_place(struct session *session, struct share *share, struct tally_place *place,
-			enum unknown_cause *cause);
+/*
+ * Stores the number of the cell for so many samples of the lane at a place, of which event, context
+ * and callers are known, and counts them as unknown where their code is. `share` is of the user
+ * whose they are; NULL: not known. Where it has no room for another place it is the one for all
+ * such, with the cause UNKNOWN_BEYOND_LIMIT whatever it was before. 0 or -ENOMEM.
+ */
+int session_place(struct session *session, struct share *share, struct lane *lane, uint64_t samples,
+		  const struct located *leaf, struct tally_place *place, uint32_t *target);
 /* Hands the weights that are settled to the tally; `flush`: all that is left. 0 or -ENOMEM. */
 int session_settle(struct session *session, bool flush);
 

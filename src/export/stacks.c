@@ -25,6 +25,7 @@ struct builder {
 	struct export_sums *sums;
 	uint32_t *position; /* of a column among the chosen, or STACK_NONE */
 	bool *apart;	    /* by event */
+	struct cell *in_flat; /* by position: what was written of samples that flat has, too */
 	uint32_t *root;	    /* by context: its node, 0 when it has no frame, STACK_NONE unknown */
 	struct number_map roots; /* by frame: its node */
 	struct frame_list list;
@@ -38,6 +39,7 @@ static void builder_release(struct builder *builder)
 	frames_release(&builder->frames);
 	free(builder->position);
 	free(builder->apart);
+	free(builder->in_flat);
 	free(builder->root);
 	number_map_release(&builder->roots);
 	free(builder->list.numbers);
@@ -222,9 +224,8 @@ static int add_stack(struct builder *builder, const struct table *stacks, size_t
 	struct export_sums *sums = &builder->sums[position];
 	sums->has_stacks = true;
 	cell_add(&sums->written, &cell);
-	/* What is missing is the rest of flat, of which samples apart are no part. */
-	if (builder->apart[keys[STACK_EVENT]])
-		cell_add(&sums->missing, &cell);
+	if (!builder->apart[keys[STACK_EVENT]])
+		cell_add(&builder->in_flat[position], &cell);
 	return add_cell(builder->stacks, node, position, &cell);
 }
 
@@ -339,7 +340,7 @@ static int add_flat(struct builder *builder)
 	}
 	for (size_t i = 0; i < builder->input->chosen_count; i++) {
 		struct export_sums *sums = &builder->sums[i];
-		sums->missing = cell_without(&sums->missing, &sums->written);
+		sums->missing = cell_without(&sums->missing, &builder->in_flat[i]);
 	}
 	return 0;
 }
@@ -354,7 +355,8 @@ static int builder_init(struct builder *builder)
 	builder->position = malloc(columns * sizeof(*builder->position));
 	builder->root = malloc(contexts * sizeof(*builder->root));
 	builder->apart = profile_stacks_apart(profile);
-	if (!builder->position || !builder->root || !builder->apart)
+	builder->in_flat = calloc(builder->input->chosen_count + 1, sizeof(*builder->in_flat));
+	if (!builder->position || !builder->root || !builder->apart || !builder->in_flat)
 		return -ENOMEM;
 	memset(builder->position, 0xff, columns * sizeof(*builder->position)); /* STACK_NONE */
 	memset(builder->root, 0xff, contexts * sizeof(*builder->root));

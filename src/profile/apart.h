@@ -1,7 +1,8 @@
 /*
- * apart - events whose stacks are samples of their own (struct profile_event.apart): counted in the kernel
- * are all samples, by their leaves; those with callers come one by one at a lower rate. Table "flat"
- * and table "stack" then estimate the same, and what one has more than the other is chance.
+ * apart - events whose stacks are samples of their own (struct profile_event.apart): counted in the
+ * kernel are all samples, by their leaves; those with callers come one by one at a lower rate.
+ * Table "flat" and table "stack" then estimate the same, and what one has more than the other is
+ * chance.
  */
 #pragma once
 

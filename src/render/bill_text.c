@@ -41,6 +41,24 @@ static void put_optional(struct buffer *out, struct scope_number number)
 		buffer_append_u8(out, '-');
 }
 
+static void put_filtered(struct buffer *out, struct scope_number filtered)
+{
+	if (!filtered.known || !filtered.value)
+		return;
+	buffer_append_text(out, ", ");
+	scope_put_count(out, filtered.value);
+	buffer_append_text(out, " discarded, of other processes");
+}
+
+static void put_throttled(struct buffer *out, struct scope_number throttled)
+{
+	if (!throttled.known || !throttled.value)
+		return;
+	buffer_append_text(out, ", throttled ");
+	scope_put_count(out, throttled.value);
+	buffer_append_text(out, throttled.value == 1 ? " time" : " times");
+}
+
 static void put_samples_bill(struct buffer *out, const struct scope_bill *bill)
 {
 	struct scope_number lost = scope_lost(bill), unknown = scope_unknown(bill);
@@ -55,11 +73,7 @@ static void put_samples_bill(struct buffer *out, const struct scope_bill *bill)
 	put_optional(out, unknown);
 	buffer_append_text(out, " of unknown code");
 	put_causes(out, bill->unknown, bill->unknown_count, unknown.value, bill->stored.value);
-	if (bill->filtered.known && bill->filtered.value) {
-		buffer_append_text(out, ", ");
-		scope_put_count(out, bill->filtered.value);
-		buffer_append_text(out, " discarded, of other processes");
-	}
+	put_filtered(out, bill->filtered);
 	if (bill->stepped.known && bill->stepped.value) {
 		buffer_append_text(out, ", ");
 		scope_put_count(out, bill->stepped.value);
@@ -99,11 +113,7 @@ static void put_time_bill(struct buffer *out, const struct report *report, size_
 		scope_put_part(out, bill->running_ns.value, bill->enabled_ns.value);
 		buffer_append_text(out, " of the time and scaled");
 	}
-	if (bill->throttled.known && bill->throttled.value) {
-		buffer_append_text(out, ", throttled ");
-		scope_put_count(out, bill->throttled.value);
-		buffer_append_text(out, bill->throttled.value == 1 ? " time" : " times");
-	}
+	put_throttled(out, bill->throttled);
 	if (column->clock != EVENT_CLOCK)
 		return;
 	if (bill->shortfall_ns.known) {
@@ -135,16 +145,8 @@ static void put_apart(const struct scope_apart *apart, const struct report_text_
 	buffer_append_text(out, " one by one, with stacks or registers, beside these, ");
 	scope_put_count(out, sum_u64(apart->lost_ring.value, apart->lost_damaged.value));
 	buffer_append_text(out, " lost");
-	if (apart->filtered.known && apart->filtered.value) {
-		buffer_append_text(out, ", ");
-		scope_put_count(out, apart->filtered.value);
-		buffer_append_text(out, " discarded, of other processes");
-	}
-	if (apart->throttled.known && apart->throttled.value) {
-		buffer_append_text(out, ", throttled ");
-		scope_put_count(out, apart->throttled.value);
-		buffer_append_text(out, apart->throttled.value == 1 ? " time" : " times");
-	}
+	put_filtered(out, apart->filtered);
+	put_throttled(out, apart->throttled);
 	buffer_append_u8(out, '\n');
 }
 

@@ -129,8 +129,12 @@ uint64_t reader_waited_ns(const struct reader *reader)
 
 uint64_t reader_cpu_ns(const struct reader *reader)
 {
-	return helper_cpu_ns(&reader->opener) + helper_cpu_ns(&reader->parser) +
-	       helper_cpu_ns(&reader->strange_opener) + helper_cpu_ns(&reader->strange_parser);
+	uint64_t ns = helper_cpu_ns(&reader->opener) + helper_cpu_ns(&reader->parser) +
+		      helper_cpu_ns(&reader->strange_opener) +
+		      helper_cpu_ns(&reader->strange_parser);
+	for (size_t i = 0; i < READER_GATHERS; i++)
+		ns += helper_cpu_ns(&reader->gatherers[i]);
+	return ns;
 }
 
 void reader_charge(struct reader *reader, struct reader_account *account)

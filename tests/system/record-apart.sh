@@ -4,10 +4,7 @@
 . "$SOURCE/tests/lib.sh"
 need_recording system
 need_command cc jq
-culprit record -q -a --engine bpf -e cpu-clock -F 1000 --duration 200ms -o try.prof 2>err || {
-	grep -q 'takes CAP_BPF\|takes a BPF program\|describe its types\|pid namespace' err && skip "$(cat err)"
-	fail "$(cat err)"
-}
+need_kernel_counts
 cat >chain.c <<'END'
 static volatile unsigned long sink;
 __attribute__((noinline)) void leaf(int turns) { for (int i = 0; i < turns; i++) sink += (unsigned long)i; }

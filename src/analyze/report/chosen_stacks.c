@@ -13,7 +13,6 @@
 /* The samples of flat that no stack has taken yet, by row. */
 struct flat_left {
 	const struct table *flat;
-	const bool *apart; /* by event: its stacks take nothing off, and leave nothing */
 	struct cell *cells;
 	struct hash_index index; /* of rows by FLAT_KEYS */
 };
@@ -39,10 +38,10 @@ static void flat_left_release(struct flat_left *left)
 	hash_index_release(&left->index);
 }
 
+/* Of events whose stacks are apart nothing is left, and there is nothing to take off. */
 static int flat_left_init(struct flat_left *left, const struct table *flat, const bool *apart)
 {
 	left->flat = flat;
-	left->apart = apart;
 	left->cells = calloc(flat->count + 1, sizeof(*left->cells));
 	if (!left->cells)
 		return -ENOMEM;
@@ -74,8 +73,6 @@ static void take_off(struct flat_left *left, const struct profile_frame *leaf,
 					  [FLAT_VADDR] = leaf->vaddr,
 					  [FLAT_NAME] = leaf->name,
 					  [FLAT_CONTEXT] = stack_keys[STACK_CONTEXT] };
-	if (left->apart[stack_keys[STACK_EVENT]])
-		return;
 	uint32_t row = hash_index_find(&left->index, flat_hash(key), flat_equal, left->flat, key);
 	if (row != HASH_INDEX_NONE)
 		left->cells[row] = cell_without(&left->cells[row], cell);

@@ -1,5 +1,6 @@
 /*
- * CPUs that idle, by /proc/stat as it is, in ticks; and a clock on a simulated CPU that works now and then.
+ * CPUs that idle, by /proc/stat as it is, in ticks; and a clock on a simulated CPU that works now
+ * and then.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -122,7 +123,8 @@ static void simulate(struct simulation *s, uint64_t seconds)
 			advance(s, s->tick_ns);
 			s->ticks++;
 			if (s->busy)
-				s->weighed_ns += (double)period_log_weight(&s->lane.periods, s->now_ns);
+				s->weighed_ns +=
+					(double)period_log_weight(&s->lane.periods, s->now_ns);
 			s->tick_ns += period_log_current(&s->lane.periods);
 			continue;
 		}
@@ -173,19 +175,18 @@ static void estimates_hold_while_the_rate_comes_and_goes(void **state)
 		{ 1, 99, 0.9, 0.033 },	   { 20, 2000, 0.7, 0.03 },	{ 300, 300, 0, 0.004 },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct simulation s =
-			simulated(i + 1, cases[i].work_ms, cases[i].rest_ms, false);
-		double calm = (double)lane_calm_ns(&s.lane, s.now_ns) / (LONG * 1e9);
+		struct simulation s = simulated(i + 1, cases[i].work_ms, cases[i].rest_ms, false);
+		double calm = lane_calm(&s.lane, s.now_ns).ns / (LONG * 1e9);
 		print_message("busy %.2f %% in pieces of %.0f ms: %+.2f %%, calm %.0f %%, %.0f "
 			      "ticks a second\n",
 			      (double)s.busy_ns / (LONG * 1e7), cases[i].work_ms, 100 * off(&s),
 			      100 * calm, (double)s.ticks / LONG);
 		assert_true(fabs(off(&s)) < cases[i].limit);
 		assert_true(calm >= cases[i].calm);
-		assert_true(fabs(period_log_interrupts(&s.lane.periods, s.now_ns) /
-					 (double)s.ticks -
-				 1) < 0.02);
-		assert_true(lane_calm_interrupts(&s.lane, s.now_ns) <=
+		assert_true(
+			fabs(period_log_interrupts(&s.lane.periods, s.now_ns) / (double)s.ticks -
+			     1) < 0.02);
+		assert_true(lane_calm(&s.lane, s.now_ns).interrupts <=
 			    period_log_interrupts(&s.lane.periods, s.now_ns));
 	}
 	/* What holds for changes that have nothing to do with the work does not hold here. */

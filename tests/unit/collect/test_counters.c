@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -271,8 +272,26 @@ static void a_clock_ticks_more_slowly_while_its_cpu_idles_or_a_budget_demands_it
 	period = period_log_current(&calm->periods);
 	assert_in_range(period, mean / 2 - 64, mean * 3 / 2);
 	assert_int_equal(period_log_owed(&calm->periods), period / 2);
-	assert_true(lane_calm_ns(calm, clock_monotonic_ns()) > 0);
-	assert_int_equal(lane_calm_ns(busy, clock_monotonic_ns()), 0);
+	assert_true(lane_calm(calm, clock_monotonic_ns()).ns > 0);
+	assert_true(lane_calm(busy, clock_monotonic_ns()).ns == 0);
+
+	/* A CPU that leaves while it is calm: the time away is none of it, and it begins as any. */
+	calm->calm = true;
+	counters_redraw(&s.counters, &random);
+	struct calm_time before = lane_calm(calm, clock_monotonic_ns());
+	uint64_t from_ns, to_ns;
+	for (size_t i = 0; i < EVENTS; i++) /* enabled until it leaves */
+		scene_event(&s, i, 0)->enabled_ns = clock_monotonic_ns();
+	counters_lose_cpu(&s.counters, 0, clock_monotonic_ns());
+	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	assert_int_equal(counters_return_cpu(&s.counters, 0, &from_ns, &to_ns, &s.err), 0);
+	assert_true(to_ns - from_ns >= 50000000);
+	assert_false(calm->calm || calm->drawn_calm);
+	assert_int_equal(period_log_current(&calm->periods),
+			 s.counters.samplers[CLOCK].attr.sample_period);
+	struct calm_time after = lane_calm(calm, clock_monotonic_ns());
+	assert_true(after.ns >= before.ns && after.ns - before.ns < 50000000);
+	assert_true(after.interrupts >= before.interrupts - 1);
 
 	s.counters.period_scale = 3;
 	struct period_change *last = &busy->periods.changes[busy->periods.count - 1];

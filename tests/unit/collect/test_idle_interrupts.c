@@ -55,7 +55,8 @@ static void half_idle_explains_half(void **state)
 	near((double)idle.high_ns, 0.3e9, 0.02);
 }
 
-/* While a CPU idled its clock ticked more slowly: those interrupts are known, and the rest is of the rest. */
+/* While a CPU idled its clock ticked more slowly: those interrupts are known, and the rest is of
+ * the rest. */
 static void interrupts_of_calm_time_are_counted_by_themselves(void **state)
 {
 	(void)state;

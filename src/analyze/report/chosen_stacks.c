@@ -78,32 +78,30 @@ static void take_off(struct flat_left *left, const struct profile_frame *leaf,
 		left->cells[row] = cell_without(&left->cells[row], cell);
 }
 
-static void add_sums(const struct report *report, const bool *apart, const struct table *table,
-		     size_t event_slot, size_t node_slot, struct cell *sums)
+static void add_sums(const struct report *report, const struct table *table, size_t event_slot,
+		     size_t node_slot, struct cell *sums)
 {
 	for (size_t row = 0; row < table->count; row++) {
 		const uint64_t *keys = table_keys(table, row);
 		uint32_t column = report->columns.of_event[keys[event_slot]];
-		if (column == EVENT_COLUMN_NONE || apart[keys[event_slot]] ||
-		    (node_slot != event_slot && !keys[node_slot]))
+		if (column == EVENT_COLUMN_NONE || (node_slot != event_slot && !keys[node_slot]))
 			continue;
 		struct cell cell = cell_of_values(table_values(table, row));
 		cell_add(&sums[column], &cell);
 	}
 }
 
-/* Flat has every sample, so equal sums leave none without a stack; but for events whose stacks are
- * samples of their own, of which only these count. */
-static bool stacks_hold_all(const struct report *report, const bool *apart)
+/* Flat has every sample, so equal sums leave none without a stack. */
+static bool stacks_hold_all(const struct report *report)
 {
 	size_t count = report->columns.count;
 	CLEANUP(free_pointer) struct cell *sums = calloc(2 * count + 1, sizeof(*sums));
 	if (!sums)
 		return false; /* the long way round gives the same */
-	add_sums(report, apart, profile_table(report->profile, PROFILE_FLAT), FLAT_EVENT,
-		 FLAT_EVENT, sums);
-	add_sums(report, apart, profile_table(report->profile, PROFILE_STACK), STACK_EVENT,
-		 STACK_NODE, sums + count);
+	add_sums(report, profile_table(report->profile, PROFILE_FLAT), FLAT_EVENT, FLAT_EVENT,
+		 sums);
+	add_sums(report, profile_table(report->profile, PROFILE_STACK), STACK_EVENT, STACK_NODE,
+		 sums + count);
 	for (size_t i = 0; i < count; i++)
 		if (sums[i].samples != sums[count + i].samples ||
 		    sums[i].estimate != sums[count + i].estimate)
@@ -170,7 +168,7 @@ int chosen_walk_stacks(struct chosen_samples *selection, const uint32_t *place_o
 	CLEANUP(free_pointer) int8_t *state_of = calloc(nodes->count + 1, 1);
 	CLEANUP(free_pointer) bool *apart = profile_stacks_apart(report->profile);
 	CLEANUP(flat_left_release) struct flat_left left = { 0 };
-	bool all_in_stacks = apart && stacks_hold_all(report, apart);
+	bool all_in_stacks = stacks_hold_all(report);
 	int ret = state_of && apart ? 0 : -ENOMEM;
 	if (ret == 0 && !all_in_stacks)
 		ret = flat_left_init(&left, profile_table(report->profile, PROFILE_FLAT), apart);

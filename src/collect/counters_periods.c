@@ -19,8 +19,10 @@ static double fastest_rate(const struct counters *counters, size_t sampler)
 
 /*
  * Whether a new period may be drawn. A clock's lasts PERIODS_A_DRAW periods, since
- * each change costs half a period in precision. A counted event's lasts a window of
- * weights (profile/weight.h), so that all samples of a window stand for the same.
+ * each change costs half a period in precision; on a CPU that idles CALM_PERIODS times as many, for
+ * there much of the work is our own, which follows upon a draw and is over before the first long
+ * tick. A counted event's lasts a window of weights (profile/weight.h), so that all samples of a
+ * window stand for the same.
  */
 static bool redraw_due(const struct sampler *sampler, const struct lane *lane)
 {
@@ -29,7 +31,8 @@ static bool redraw_due(const struct sampler *sampler, const struct lane *lane)
 	if (!lane->periods.count || lane->calm != lane->drawn_calm)
 		return true;
 	const struct period_change *last = &lane->periods.changes[lane->periods.count - 1];
-	return clock_monotonic_ns() - last->time_ns >= PERIODS_A_DRAW * last->period;
+	uint64_t periods = PERIODS_A_DRAW * (lane->drawn_calm ? CALM_PERIODS : 1);
+	return clock_monotonic_ns() - last->time_ns >= periods * last->period;
 }
 
 struct calm_time lane_calm(const struct lane *lane, uint64_t now_ns)

@@ -266,6 +266,15 @@ static void a_clock_ticks_more_slowly_while_its_cpu_idles_or_a_budget_demands_it
 	assert_int_equal(period, period_log_current(&calm->periods));
 	assert_in_range(period, CALM_PERIODS * mean / 2 - 64, CALM_PERIODS * mean * 3 / 2);
 	assert_in_range(period_log_current(&busy->periods), mean / 2 - 64, mean * 3 / 2);
+	/* It lasts for 128 of its periods, as those of others for 16. */
+	struct period_change *drawn = &calm->periods.changes[calm->periods.count - 1];
+	uint64_t changes = calm->sums.period_changes;
+	drawn->time_ns = clock_monotonic_ns() - 120 * period;
+	counters_redraw(&s.counters, &random);
+	assert_int_equal(calm->sums.period_changes, changes);
+	drawn->time_ns -= 9 * period;
+	counters_redraw(&s.counters, &random);
+	assert_int_equal(calm->sums.period_changes, changes + 1);
 	/* It wakes up: at once, again, and what is owed is half of the new period. */
 	calm->calm = false;
 	counters_redraw(&s.counters, &random);

@@ -76,27 +76,42 @@ static void run_instructions(uint64_t instructions)
 	loop_4(instructions / 4);
 }
 
+/*
+ * Where counters are read by read(2) the clock is read, too, and its code in the vdso starts again
+ * when the kernel's tick came between: 16 or 18 instructions more (Linux 6.12, 6.1), in this
+ * machine at 0.4 % of the measurements, as it takes interrupts where the clock is read.
+ */
+#define CLOCK_RETRY_INSTRUCTIONS 32
+
 static void check_loop(struct culprit_counters *counters, uint64_t instructions, double tolerance,
-		       const char *how)
+		       bool by_read)
 {
 	enum { TIMES = 50 };
 	struct culprit_value values[2];
 	double worst = 0;
 	bool held = true;
 	uint32_t flags = 0;
+	int retried = 0;
 	for (int i = 0; i < (instructions > 1000000 ? 3 : TIMES); i++) {
 		culprit_counters_start(counters);
 		run_instructions(instructions);
 		culprit_counters_stop(counters);
 		culprit_counters_values(counters, values, 2);
 		double error = fabs(values[0].value / (double)instructions - 1);
-		worst = error > worst ? error : worst;
+		double beyond = (error - tolerance) * (double)instructions;
+		if (by_read && beyond > 0 && beyond <= CLOCK_RETRY_INSTRUCTIONS)
+			retried++;
+		else
+			worst = error > worst ? error : worst;
 		held &= !isnan(values[0].value);
 		flags |= values[0].flags;
 	}
-	check(held && worst <= tolerance && !(flags & (CULPRIT_ABSENT | CULPRIT_MULTIPLEXED)),
-	      "%" PRIu64 " instructions %s: last count %.1f (%.1f to %.1f), worst %.4f %%",
-	      instructions, how, values[0].value, values[0].low, values[0].high, 100 * worst);
+	check(held && worst <= tolerance && retried <= TIMES / 10 &&
+		      !(flags & (CULPRIT_ABSENT | CULPRIT_MULTIPLEXED)),
+	      "%" PRIu64 " instructions %s: last count %.1f (%.1f to %.1f), worst %.4f %%, "
+	      "%d with a second reading of the clock",
+	      instructions, by_read ? "by read(2)" : "in user space", values[0].value,
+	      values[0].low, values[0].high, 100 * worst, retried);
 }
 
 static void check_loops(void)
@@ -118,8 +133,7 @@ static void check_loops(void)
 		      "%s: a start and a stop cost %.1f +- %.1f instructions",
 		      read ? "read(2)" : "user space", median, spread);
 		for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++)
-			check_loop(counters, loops[i].instructions, loops[i].tolerance,
-				   read ? "by read(2)" : "in user space");
+			check_loop(counters, loops[i].instructions, loops[i].tolerance, read);
 		culprit_counters_close(counters);
 	}
 }

@@ -69,7 +69,8 @@ static const struct option options[] = {
 	  "the rate that this much of a CPU buys (default 1)", &asked.overhead_percent,
 	  &asked.has_overhead },
 	{ "engine", 0, OPTION_TEXT, "ring|bpf",
-	  "how samples come: one by one (usual), or counted in the kernel", &asked.engine, NULL },
+	  "how samples come: one by one, or counted in the kernel (usual with --all-cpus)",
+	  &asked.engine, NULL },
 	{ "stacks-frequency", 0, OPTION_U64, "HZ",
 	  "of --engine bpf: samples with stacks or to interpret (a quarter of the others)",
 	  &asked.apart_hz, &asked.has_apart },
@@ -281,7 +282,9 @@ static int open_recorder(struct recorder *recorder, const struct event_list *eve
 		.overhead_percent = asked.overhead_percent,
 		.fixed_period = asked.has_period || asked.no_random,
 		.delayed = asked.delay_ns > 0,
-		.engine = counted_in_kernel() ? COLLECT_ENGINE_BPF : COLLECT_ENGINE_RING,
+		.engine = !asked.engine		? COLLECT_ENGINE_USUAL
+			  : counted_in_kernel() ? COLLECT_ENGINE_BPF
+						: COLLECT_ENGINE_RING,
 		.stacks = asked.stacks_by,
 		.stack_bytes = (uint32_t)asked.stack_bytes,
 		.user_only = asked.user_only,

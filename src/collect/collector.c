@@ -315,6 +315,19 @@ static int name_events(struct collector *collector, struct error *err)
 	return 0;
 }
 
+/* Where the user did not ask for either, what the kernel refuses to count comes through rings. */
+static int open_engine(struct collector *collector, struct error *err)
+{
+	if (collector->plan.engine != COLLECT_ENGINE_BPF)
+		return 0;
+	struct error refusal;
+	int ret = kernel_counts_open(&collector->session.counted, collector->options.identity,
+				     collector->plan.follow, &refusal);
+	if (ret < 0 && collector->options.engine == COLLECT_ENGINE_BPF)
+		return error_set(err, ret, "%s", refusal.text);
+	return 0;
+}
+
 int collector_new(const struct collect_options *options, struct collector **out, struct error *err)
 {
 	CLEANUP(collector_freep) struct collector *collector = calloc(1, sizeof(*collector));
@@ -333,9 +346,8 @@ int collector_new(const struct collect_options *options, struct collector **out,
 			    &collector->session.walker, err);
 	if (ret == 0)
 		ret = init_session(collector, err);
-	if (ret == 0 && options->engine == COLLECT_ENGINE_BPF)
-		ret = kernel_counts_open(&collector->session.counted, options->identity,
-					 collector->plan.follow, err);
+	if (ret == 0)
+		ret = open_engine(collector, err);
 	if (ret == 0 && !options->user_only && !options->redact)
 		kernel_code_open(&collector->session.kernel_code);
 	if (ret == 0)

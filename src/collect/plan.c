@@ -60,16 +60,17 @@ static int choose_cpus(struct plan *plan, const struct collect_options *options,
 	return 0;
 }
 
-static bool usual_edges(const struct sampler *sampler, const struct collect_options *options)
+static bool usual_edges(const struct plan *plan, const struct sampler *sampler,
+			const struct collect_options *options)
 {
-	return sampler->clock && options->engine == COLLECT_ENGINE_RING &&
+	return sampler->clock && plan->engine == COLLECT_ENGINE_RING &&
 	       (options->target == COLLECT_COMMAND || options->target == COLLECT_TASKS);
 }
 
 /* Whether its samples come through rings, which have room for more than a place. */
-static bool comes_whole(const struct sampler *sampler, const struct collect_options *options)
+static bool comes_whole(const struct plan *plan, const struct sampler *sampler)
 {
-	return sampler->sampled && (options->engine == COLLECT_ENGINE_RING || sampler->apart);
+	return sampler->sampled && (plan->engine == COLLECT_ENGINE_RING || sampler->apart);
 }
 
 /* Chooses the samplers whose samples are interpreted. */
@@ -81,11 +82,11 @@ static int choose_edges(struct plan *plan, const struct collect_options *options
 				 "samples of this machine's instruction set cannot be interpreted");
 	for (size_t i = 0; i < plan->sampler_count; i++) {
 		struct sampler *sampler = &plan->samplers[i];
-		sampler->edges =
-			plan->counters.edge_registers && comes_whole(sampler, options) &&
-			!sampler->attr.exclude_user &&
-			(options->edges == COLLECT_EDGES_ALL ||
-			 (options->edges == COLLECT_EDGES_USUAL && usual_edges(sampler, options)));
+		sampler->edges = plan->counters.edge_registers && comes_whole(plan, sampler) &&
+				 !sampler->attr.exclude_user &&
+				 (options->edges == COLLECT_EDGES_ALL ||
+				  (options->edges == COLLECT_EDGES_USUAL &&
+				   usual_edges(plan, sampler, options)));
 		plan->edges = plan->edges || sampler->edges;
 	}
 	if (plan->edges && !options->ring_pages && plan->counters.sample_pages == SAMPLE_PAGES)
@@ -169,8 +170,7 @@ static int choose_stacks(struct plan *plan, const struct collect_options *option
 {
 	struct counters_options *counters = &plan->counters;
 	for (size_t i = 0; i < plan->sampler_count; i++)
-		plan->samplers[i].stacks =
-			options->stacks && comes_whole(&plan->samplers[i], options);
+		plan->samplers[i].stacks = options->stacks && comes_whole(plan, &plan->samplers[i]);
 	if (options->stacks != COLLECT_STACKS_RULES)
 		return 0;
 	if (!WALK_MACHINE)
@@ -331,31 +331,59 @@ static int check_groups(struct plan *plan, const struct collect_options *options
 		"the events apart");
 }
 
-/* What the kernel is to count has to be of CPUs, and samples that nothing else is made of. */
-static int check_engine(const struct plan *plan, const struct collect_options *options,
-			struct error *err)
+/* Samples each event of a group by itself: the kernel counts places, and reads nothing with them.
+ */
+static void sample_members(struct plan *plan)
 {
-	if (options->engine != COLLECT_ENGINE_BPF)
-		return 0;
-	const char *against =
-		plan->inherit	   ? "what is watched is tasks, not CPUs, or has no right to these"
-		: options->stepper ? "bursts need the samples one by one"
-				   : NULL;
-	for (size_t i = 0; i < plan->sampler_count && !against; i++)
+	for (size_t i = 0; i < plan->sampler_count; i++) {
+		struct sampler *sampler = &plan->samplers[i];
+		sampler->leader = sampler->sampled_by = i;
+		sampler->group_size = 1;
+		sampler->sampled = true;
+	}
+}
+
+/* Why samples cannot be counted in the kernel: these have to be of CPUs, and nothing else may be
+ * made of them. NULL: they can, as far as we know. */
+static const char *against_counting(const struct plan *plan, const struct collect_options *options)
+{
+	if (plan->inherit)
+		return "what is watched is tasks, not CPUs, or has no right to these";
+	if (options->stepper)
+		return "bursts need the samples one by one";
+	for (size_t i = 0; i < plan->sampler_count; i++)
 		if (plan->samplers[i].group_size > 1 || !plan->samplers[i].sampled)
-			against = "groups are read with samples that come through rings";
-	if (!against && plan->sampler_count > SAMPLE_TABLE_EVENTS)
-		against = "there are more events than the table tells apart";
-	return against ? error_set(err, -EOPNOTSUPP, "samples cannot be counted in the kernel: %s",
-				   against)
-		       : 0;
+			return "groups are read with samples that come through rings";
+	if (plan->sampler_count > SAMPLE_TABLE_EVENTS)
+		return "there are more events than the table tells apart";
+	return NULL;
+}
+
+static int choose_engine(struct plan *plan, const struct collect_options *options,
+			 struct error *err)
+{
+	bool usual = options->engine == COLLECT_ENGINE_USUAL;
+	bool flat = !options->stacks && options->edges != COLLECT_EDGES_ALL;
+	plan->engine = COLLECT_ENGINE_RING;
+	if (options->engine == COLLECT_ENGINE_RING ||
+	    (usual && (options->target != COLLECT_SYSTEM || !flat)))
+		return 0;
+	if (!usual && options->default_events)
+		sample_members(plan);
+	const char *against = against_counting(plan, options);
+	if (!against)
+		plan->engine = COLLECT_ENGINE_BPF;
+	else if (!usual)
+		return error_set(err, -EOPNOTSUPP, "samples cannot be counted in the kernel: %s",
+				 against);
+	return 0;
 }
 
 /* Where samples are counted in the kernel, adds samplers for those that are to come whole. */
 static int add_apart(struct plan *plan, const struct collect_options *options, struct error *err)
 {
 	size_t count = plan->sampler_count;
-	if (options->engine != COLLECT_ENGINE_BPF ||
+	if (plan->engine != COLLECT_ENGINE_BPF ||
 	    (!options->stacks && options->edges != COLLECT_EDGES_ALL))
 		return 0;
 	struct sampler *samplers = realloc(plan->samplers, 2 * count * sizeof(*samplers));
@@ -387,7 +415,7 @@ int plan_make(struct plan *plan, const struct collect_options *options,
 	choose_mode(plan, options);
 	ret = check_groups(plan, options, err);
 	if (ret == 0)
-		ret = check_engine(plan, options, err);
+		ret = choose_engine(plan, options, err);
 	if (ret == 0)
 		ret = add_apart(plan, options, err);
 	if (ret == 0)

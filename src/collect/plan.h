@@ -23,6 +23,7 @@ struct plan {
 	struct sampler *samplers; /* malloc'ed */
 	size_t sampler_count;
 	struct counters_options counters; /* without features and cpus */
+	enum collect_engine engine;	  /* RING; or BPF, of which USUAL may yet be refused */
 	bool inherit;			  /* the kernel follows tasks; else CPUs are watched */
 	bool edges;			  /* some sampler's samples are interpreted */
 	/* The CPU time that interpreting samples may take, as a part of the time that they stand

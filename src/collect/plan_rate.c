@@ -35,8 +35,23 @@ static size_t fullest(const struct plan *plan)
 	return plan->samplers[0].sampled_by;
 }
 
-/* The rate, in Hz, that the budget pays for, of samples apart and others together: measures what
- * one sample costs on this machine. */
+/* Whether a sampler's period is chosen here. */
+static bool needs_rate(const struct sampler *sampler)
+{
+	return sampler->sampled && !sampler->event->attr.sample_period;
+}
+
+/* The samplers that share the budget; those of samples apart share it with what they are beside. */
+static size_t budgeted_samplers(const struct plan *plan)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < plan->sampler_count; i++)
+		count += needs_rate(&plan->samplers[i]) && !plan->samplers[i].apart;
+	return count;
+}
+
+/* The rate of each event, in Hz, that the budget pays for, of samples apart and others together:
+ * measures what one sample costs on this machine. */
 static double budget_rate(struct plan *plan, const struct collect_options *options)
 {
 	double percent = budget_percent(options);
@@ -47,7 +62,8 @@ static double budget_rate(struct plan *plan, const struct collect_options *optio
 	counters_ask_for_user(&plan->counters, &plan->samplers[first], &event.attr);
 	int64_t limit = (int64_t)perf_limit_sample_rate();
 	struct sample_cost cost;
-	char sentence[256];
+	size_t events = budgeted_samplers(plan);
+	char sentence[256], each[48] = "";
 	if (sample_cost_measure(&event, limit,
 				plan->samplers[first].memory   ? plan->counters.memory
 				: plan->samplers[first].walked ? plan->counters.walker
@@ -59,7 +75,7 @@ static double budget_rate(struct plan *plan, const struct collect_options *optio
 		collect_note(options, COLLECT_NOTE, sentence);
 		return DEFAULT_RATE_HZ;
 	}
-	uint64_t rate = sample_cost_rate(&cost, share * percent / 100);
+	uint64_t rate = sample_cost_rate(&cost, share * percent / 100 / (double)events);
 	plan->overhead.sample_ns = cost.ns;
 	const char *bound = rate < LOWEST_RATE_HZ ? ", over the budget: fewer would say too little"
 			    : rate > HIGHEST_RATE_HZ ? ", below the budget: more would say no more"
@@ -67,9 +83,12 @@ static double budget_rate(struct plan *plan, const struct collect_options *optio
 	rate = rate < LOWEST_RATE_HZ	? LOWEST_RATE_HZ
 	       : rate > HIGHEST_RATE_HZ ? HIGHEST_RATE_HZ
 					: rate;
+	if (events > 1)
+		snprintf(each, sizeof(each), " of each of %zu events", events);
 	snprintf(sentence, sizeof(sentence),
-		 "a sample costs %.1f us here: %g %% of a CPU buys %" PRIu64 " a second%s%s%s",
-		 cost.ns / 1000, percent, rate, plan->edges ? ", interpreting them included" : "",
+		 "a sample costs %.1f us here: %g %% of a CPU buys %" PRIu64 " a second%s%s%s%s",
+		 cost.ns / 1000, percent, rate, each,
+		 plan->edges ? ", interpreting them included" : "",
 		 !apart		     ? ""
 		 : options->apart_hz ? ", those with stacks or registers not included"
 		 : options->stacks   ? ", a fifth of them with stacks"
@@ -93,16 +112,6 @@ static double guess_rate(const struct sampler *sampler)
 	if (sampler->attr.type == PERF_TYPE_SOFTWARE || sampler->attr.type == PERF_TYPE_TRACEPOINT)
 		return GUESS_SOFTWARE_HZ;
 	return fast ? GUESS_CYCLES_HZ : GUESS_EVENTS_HZ;
-}
-
-static bool needs_rate(const struct plan *plan, const struct collect_options *options)
-{
-	if (options->period || options->frequency_hz)
-		return false;
-	for (size_t i = 0; i < plan->sampler_count; i++)
-		if (plan->samplers[i].sampled && !plan->samplers[i].event->attr.sample_period)
-			return true;
-	return false;
 }
 
 static void choose_period(struct sampler *sampler, const struct collect_options *options,
@@ -148,7 +157,7 @@ static void choose_apart_period(struct sampler *sampler, const struct sampler *b
 
 void plan_choose_rates(struct plan *plan, const struct collect_options *options)
 {
-	bool budgeted = !options->frequency_hz && needs_rate(plan, options);
+	bool budgeted = !options->period && !options->frequency_hz && budgeted_samplers(plan);
 	double rate_hz = options->frequency_hz ? (double)options->frequency_hz
 			 : budgeted	       ? budget_rate(plan, options)
 					       : 0;

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -240,6 +241,88 @@ static void interpreting_has_its_part_of_the_budget(void **state)
 	release(&w);
 }
 
+/* Events that are all sampled share what the budget buys. */
+static void events_share_the_budget(void **state)
+{
+	(void)state;
+	for (int events = 1; events <= 2; events++) {
+		struct world w;
+		init(&w, COLLECT_SYSTEM, events == 1 ? "cpu-clock" : "cpu-clock,task-clock");
+		w.options.frequency_hz = 0;
+		w.options.overhead_percent = 4;
+		assert_int_equal(make(&w), 0);
+		double cost_us = 0, percent = 0;
+		unsigned long rate = 0;
+		if (sscanf(w.notes, "a sample costs %lf us here: %lf %% of a CPU buys %lu",
+			   &cost_us, &percent, &rate) != 3) {
+			print_message("not measured: %s\n", w.notes);
+			release(&w);
+			skip();
+		}
+		assert_int_equal(strstr(w.notes, " of each of 2 events") != NULL, events == 2);
+		double bought = 0.04 * 1e6 / cost_us / events;
+		bought = bought < 99 ? 99 : bought > 4999 ? 4999 : bought;
+		/* the note has the cost to a tenth of a us */
+		assert_true((double)rate >= bought / (1 + 0.06 / cost_us) - 1 &&
+			    (double)rate <= bought / (1 - 0.06 / cost_us) + 1);
+		for (int i = 0; i < events; i++)
+			assert_int_equal(w.plan.samplers[i].mean_period,
+					 period_mean_for(1e9, (double)rate, true));
+		release(&w);
+	}
+}
+
+static enum collect_engine chosen(struct world *world)
+{
+	assert_int_equal(make(world), 0);
+	return world->plan.engine;
+}
+
+/* Samples are counted in the kernel unless more than their places is wanted. */
+static void the_engine_is_chosen_by_what_is_wanted(void **state)
+{
+	(void)state;
+	struct world w;
+	init(&w, COLLECT_SYSTEM, "cpu-clock,page-faults");
+	assert_int_equal(chosen(&w), COLLECT_ENGINE_BPF);
+	w.options.engine = COLLECT_ENGINE_RING;
+	assert_int_equal(chosen(&w), COLLECT_ENGINE_RING);
+	w.options.engine = COLLECT_ENGINE_USUAL;
+	w.options.stacks = COLLECT_STACKS_FRAME_POINTERS;
+	assert_int_equal(chosen(&w), COLLECT_ENGINE_RING);
+	assert_int_equal(w.plan.sampler_count, 2); /* nothing apart */
+	w.options.stacks = COLLECT_STACKS_NONE;
+	if (edge_registers()) {
+		w.options.edges = COLLECT_EDGES_ALL;
+		assert_int_equal(chosen(&w), COLLECT_ENGINE_RING);
+		w.options.edges = COLLECT_EDGES_USUAL;
+	}
+	w.options.target = COLLECT_COMMAND;
+	assert_int_equal(chosen(&w), COLLECT_ENGINE_RING);
+	w.options.target = COLLECT_TASKS;
+	assert_int_equal(chosen(&w), COLLECT_ENGINE_RING);
+	release(&w);
+
+	init(&w, COLLECT_SYSTEM, "{cpu-clock,page-faults},context-switches");
+	assert_int_equal(chosen(&w), COLLECT_ENGINE_RING);
+	assert_int_equal(w.plan.samplers[0].group_size, 2);
+	w.options.engine = COLLECT_ENGINE_BPF;
+	expect_refusal(&w, -EOPNOTSUPP,
+		       "samples cannot be counted in the kernel: groups are read with samples that "
+		       "come through rings");
+	/* Where nobody asked for the group, each of its events is sampled. */
+	w.options.default_events = true;
+	assert_int_equal(chosen(&w), COLLECT_ENGINE_BPF);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(w.plan.samplers[i].sampled);
+		assert_int_equal(w.plan.samplers[i].leader, i);
+		assert_int_equal(w.plan.samplers[i].sampled_by, i);
+		assert_int_equal(w.plan.samplers[i].group_size, 1);
+	}
+	assert_true(w.plan.samplers[1].frequency_hz == 1000);
+	release(&w);
+}
+
 /* A table in the kernel has no room for stacks and registers: the event is sampled once more for
  * them. */
 static void what_is_counted_in_the_kernel_has_its_stacks_apart(void **state)
@@ -339,6 +422,8 @@ int main(void)
 		cmocka_unit_test(slots_are_read_by_the_first_event_that_can_be_sampled),
 		cmocka_unit_test(clocks_of_tasks_are_interpreted_and_what_is_asked),
 		cmocka_unit_test(interpreting_has_its_part_of_the_budget),
+		cmocka_unit_test(events_share_the_budget),
+		cmocka_unit_test(the_engine_is_chosen_by_what_is_wanted),
 		cmocka_unit_test(what_is_counted_in_the_kernel_has_its_stacks_apart),
 		cmocka_unit_test(what_cannot_be_is_refused_with_its_name),
 	};

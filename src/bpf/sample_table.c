@@ -43,6 +43,7 @@ struct sample_table {
 	struct ring_buffer *news;
 	uint32_t news_bytes;
 	uint32_t unsought;		       /* lost news that were looked for */
+	uint32_t images;		       /* that had a number when it was last drained */
 	bool renewed;
 	const struct sample_table_visit *visit; /* while news are handed out */
 	int failed;
@@ -210,6 +211,11 @@ bool sample_table_fills(const struct sample_table *table)
 	return false;
 }
 
+bool sample_table_has_new_files(const struct sample_table *table)
+{
+	return __atomic_load_n(&table->state->image_count, __ATOMIC_RELAXED) != table->images;
+}
+
 static int visit_entry(const struct sample_table_visit *visit, uint32_t cpu,
 		       const struct sample_table_entry *entry)
 {
@@ -316,6 +322,7 @@ static void renew_numbers(struct sample_table *table)
 		return;
 	forget(table, "images", &image);
 	forget(table, "contexts", &context);
+	table->images = 0;
 	__atomic_store_n(&table->state->image_count, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&table->state->context_count, 0, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&table->state->generation, 1, __ATOMIC_RELEASE);
@@ -324,6 +331,7 @@ static void renew_numbers(struct sample_table *table)
 int sample_table_drain(struct sample_table *table, const struct sample_table_visit *visit)
 {
 	uint32_t half = __atomic_load_n(&table->state->half, __ATOMIC_RELAXED);
+	table->images = __atomic_load_n(&table->state->image_count, __ATOMIC_RELAXED);
 	__atomic_store_n(&table->state->half, half ^ 1, __ATOMIC_SEQ_CST);
 	int failed = program_barrier_wait(&table->barrier);
 	if (failed < 0) {

@@ -50,6 +50,8 @@ int sample_table_attach(const struct sample_table *table, int fd, unsigned event
 
 /* Whether half of the room beside the lines is used somewhere, so that it is time to drain. */
 bool sample_table_fills(const struct sample_table *table);
+/* Whether a file was sampled for the first time since the last drain. */
+bool sample_table_has_new_files(const struct sample_table *table);
 
 struct sample_table_count {
 	uint32_t cpu, event, context, image;

@@ -10,6 +10,7 @@
 #include "machine/pid_namespace.h"
 
 #define INTERVAL_NS 1000000000u
+#define SOON_NS	    100000000u
 
 int kernel_counts_open(struct kernel_counts *counts, unsigned identity, bool follow,
 		       struct error *err)
@@ -64,7 +65,9 @@ bool kernel_counts_due(const struct kernel_counts *counts, uint64_t now_ns)
 {
 	if (!counts->table)
 		return false;
-	return now_ns - counts->collected_ns >= INTERVAL_NS || sample_table_fills(counts->table);
+	uint64_t since_ns = now_ns - counts->collected_ns;
+	return since_ns >= INTERVAL_NS || sample_table_fills(counts->table) ||
+	       (since_ns >= SOON_NS && sample_table_has_new_files(counts->table));
 }
 
 static struct counted_news *add_news(struct kernel_counts *counts)

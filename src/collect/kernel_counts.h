@@ -79,7 +79,9 @@ int kernel_counts_open(struct kernel_counts *counts, unsigned identity, bool fol
 /* After the counters are released. Also right for a zeroed one. */
 void kernel_counts_release(struct kernel_counts *counts);
 
-/* Whether a second has passed since the last time, or the table gets full. */
+/* Whether a second has passed since the last time, or the table gets full; or a tenth of one where
+ * a file was sampled that is new here: its process may be gone before long, and the file with it.
+ */
 bool kernel_counts_due(const struct kernel_counts *counts, uint64_t now_ns);
 /* Fills counts and news with what was counted since the last time. 0 or a negative errno. */
 int kernel_counts_take(struct kernel_counts *counts);

@@ -366,7 +366,7 @@ static int choose_engine(struct plan *plan, const struct collect_options *option
 	bool flat = !options->stacks && options->edges != COLLECT_EDGES_ALL;
 	plan->engine = COLLECT_ENGINE_RING;
 	if (options->engine == COLLECT_ENGINE_RING ||
-	    (usual && (options->target != COLLECT_SYSTEM || !flat)))
+	    (usual && (options->target != COLLECT_SYSTEM || !flat || options->ring_pages)))
 		return 0;
 	if (!usual && options->default_events)
 		sample_members(plan);

@@ -21,7 +21,7 @@ trap 'kill $loops $compiler 2>/dev/null || true' EXIT
 sleep 0.3
 culprit record -q -a --engine bpf -e cpu-clock -F 2500 --duration 4s -o bpf.prof &
 bpf=$!
-culprit record -q -a -e cpu-clock -F 2500 --duration 4s -o ring.prof
+culprit record -q -a --engine ring -e cpu-clock -F 2500 --duration 4s -o ring.prof
 wait $bpf
 kill $loops $compiler
 

@@ -16,19 +16,19 @@ mount -t overlay overlay -o lowerdir=base,upperdir=top-one,workdir=work-one one 
 	skip "no overlay can be mounted here"
 mount -t overlay overlay -o lowerdir=base,upperdir=top-two,workdir=work-two two
 umount one two
-cat >crunch.c <<'END'
-__attribute__((noinline)) void crunch(void) { for (volatile int i = 0; i < 100000; i++) ; }
+cat >overlaid.c <<'END'
+__attribute__((noinline)) void overlaid(void) { for (volatile int i = 0; i < 100000; i++) ; }
 END
 cat >program.c <<'END'
-void crunch(void);
+void overlaid(void);
 __attribute__((noinline)) void NAME(void) { for (volatile int i = 0; i < TURNS; i++) ; }
-int main(void) { for (;;) { NAME(); crunch(); } }
+int main(void) { for (;;) { NAME(); overlaid(); } }
 END
-cc -O1 -shared -fPIC crunch.c -o base/libcrunch.so
+cc -O1 -shared -fPIC overlaid.c -o base/liboverlaid.so
 turns=100000 # other code, else it would be one image with the names of one
 for name in kept changed deleted replaced other; do
 	turns=$((turns + 1))
-	cc -O1 -DNAME=${name}_work -DTURNS=$turns program.c -o base/$name -Lbase -lcrunch '-Wl,-rpath,$ORIGIN'
+	cc -O1 -DNAME=${name}_work -DTURNS=$turns program.c -o base/$name -Lbase -loverlaid '-Wl,-rpath,$ORIGIN'
 done
 mount -t overlay overlay -o lowerdir=base,upperdir=top-one,workdir=work-one one
 mount -t overlay overlay -o lowerdir=base,upperdir=top-two,workdir=work-two two
@@ -50,16 +50,16 @@ record_with() {
 		timeout 0.5 two/replaced; cp base/other two/new; mv two/new two/replaced; timeout 0.5 two/replaced; :'
 	culprit check --quiet $engine.prof
 	culprit report $engine.prof --limit 0 --by process,image,procedure >$engine.report
-	for row in "kept kept kept_work" "kept libcrunch.so crunch" "changed changed changed_work" \
-		"changed libcrunch.so crunch" "deleted deleted deleted_work" "deleted libcrunch.so crunch" \
-		"replaced replaced replaced_work" "replaced replaced other_work" "replaced libcrunch.so crunch"; do
+	for row in "kept kept kept_work" "kept liboverlaid.so overlaid" "changed changed changed_work" \
+		"changed liboverlaid.so overlaid" "deleted deleted deleted_work" "deleted liboverlaid.so overlaid" \
+		"replaced replaced replaced_work" "replaced replaced other_work" "replaced liboverlaid.so overlaid"; do
 		expect_match "$engine: the report" "$(cat $engine.report)" " $(echo "$row" | sed 's/ / +/g')\$"
 	done
 	# one image each, wherever it was run
 	culprit report $engine.prof --limit 0 --by process,image >images
 	expect_equal "$engine: images of kept" "$(grep -c ' kept  *kept' images)" 1
 	expect_equal "$engine: images of the library" "$(culprit report $engine.prof --limit 0 --by image |
-		grep -c 'libcrunch.so')" 1
+		grep -c 'liboverlaid.so')" 1
 	all=$(samples $engine.prof)
 	expect_between "$engine: share without an image" "$(ratio "$(bill $engine.prof 'unknown_.*')" "$all")" 0 0.001
 }

@@ -297,6 +297,9 @@ static void the_engine_is_chosen_by_what_is_wanted(void **state)
 		assert_int_equal(chosen(&w), COLLECT_ENGINE_RING);
 		w.options.edges = COLLECT_EDGES_USUAL;
 	}
+	w.options.ring_pages = 16;
+	assert_int_equal(chosen(&w), COLLECT_ENGINE_RING);
+	w.options.ring_pages = 0;
 	w.options.target = COLLECT_COMMAND;
 	assert_int_equal(chosen(&w), COLLECT_ENGINE_RING);
 	w.options.target = COLLECT_TASKS;

@@ -24,6 +24,8 @@
 
 #define MERGE_INTERVAL_NS 1000000000u
 #define SHORTEST_EPOCH_NS 1000000000u /* epochs are named by the second */
+#define SHORTEST_TURN_NS  2000000u
+#define LONGEST_TURN_NS	  10000000000u
 #define BURST_PERCENT	  10
 #define LARGE_BYTES	  (1 << 20) /* where arrays begin to grow by a quarter (base/growth.h) */
 
@@ -36,10 +38,10 @@ static struct {
 	bool gather_unlimited;
 	bool has_period, has_frequency, has_overhead, has_duration, has_epoch, has_apart;
 	struct option_list pids, tids, events;
-	const char *cpus, *cgroup, *output, *gather_limits, *engine, *call_graph;
+	const char *cpus, *cgroup, *output, *gather_limits, *engine, *call_graph, *turns;
 	enum collect_stacks stacks_by;
 	uint64_t stack_bytes;
-	uint64_t gather_ns;
+	uint64_t gather_ns, turn_ns;
 	uint64_t period, frequency_hz, apart_hz, duration_ns, delay_ns, epoch_ns, merge_ns,
 		ring_pages;
 	double overhead_percent, burst_percent;
@@ -74,6 +76,10 @@ static const struct option options[] = {
 	{ "stacks-frequency", 0, OPTION_U64, "HZ",
 	  "of --engine bpf: samples with stacks or to interpret (a quarter of the others)",
 	  &asked.apart_hz, &asked.has_apart },
+	{ "turns", 0, OPTION_TEXT, "TIME|kernel",
+	  "of events that outnumber counters: how long one counts (100ms), or as the kernel does "
+	  "it",
+	  &asked.turns, NULL },
 	{ "no-random", 0, OPTION_FLAG, NULL, "one period throughout", &asked.no_random, NULL },
 	{ "stacks", 'g', OPTION_FLAG, NULL, "stacks: who called what was sampled", &asked.stacks,
 	  NULL },
@@ -209,6 +215,13 @@ static int check_conflicts(bool command)
 	if (asked.engine && strcmp(asked.engine, "ring") != 0 && !counted_in_kernel())
 		return options_misuse(&verb_record, "--engine is 'ring' or 'bpf', not '%s'",
 				      asked.engine);
+	if (asked.turns && strcmp(asked.turns, "kernel") == 0)
+		asked.turn_ns = TURNS_BY_KERNEL;
+	else if (asked.turns &&
+		 (!number_parse_duration_ns(asked.turns, &asked.turn_ns) ||
+		  asked.turn_ns < SHORTEST_TURN_NS || asked.turn_ns > LONGEST_TURN_NS))
+		return options_misuse(&verb_record,
+				      "--turns needs a time from 2ms to 10s, or 'kernel'");
 	if (asked.has_apart && asked.apart_hz == 0)
 		return options_misuse(&verb_record, "--stacks-frequency needs at least 1");
 	if (asked.has_apart &&
@@ -285,6 +298,7 @@ static int open_recorder(struct recorder *recorder, const struct event_list *eve
 		.engine = !asked.engine		? COLLECT_ENGINE_USUAL
 			  : counted_in_kernel() ? COLLECT_ENGINE_BPF
 						: COLLECT_ENGINE_RING,
+		.turn_ns = asked.turn_ns,
 		.stacks = asked.stacks_by,
 		.stack_bytes = (uint32_t)asked.stack_bytes,
 		.user_only = asked.user_only,

@@ -10,7 +10,7 @@
 #include "cli/stat_metrics.h"
 #include "cli/stat_targets.h"
 #include "count/count_set.h"
-#include "count/slices.h"
+#include "machine/slices.h"
 
 enum stat_begin {
 	STAT_WITH_EXEC, /* when the command is executed */
@@ -48,8 +48,8 @@ int stat_counting_disable(struct stat_counting *counting);
 int stat_counting_read(struct stat_counting *counting);
 /*
  * Ends a slice of time: how rates differ from slice to slice tells how far scaled counts may be
- * wrong (count/slices.h). *taking_turns: an event was on the PMU for a part of the slice only. 0 or
- * the exit status after a message.
+ * wrong (machine/slices.h). *taking_turns: an event was on the PMU for a part of the slice only. 0
+ * or the exit status after a message.
  */
 int stat_counting_slice(struct stat_counting *counting, bool *taking_turns);
 /* Makes rows of the last reading that are since the beginning; scaled values have an interval where

@@ -31,6 +31,7 @@ void collector_free(struct collector *collector)
 		return;
 	struct session *session = &collector->session;
 	ring_keeper_stop(&session->keeper);
+	turns_free(&collector->turns);
 	counters_release(&session->counters);
 	process_table_release(&session->processes);
 	file_table_release(&session->files);
@@ -255,6 +256,8 @@ static int open_counters(struct collector *collector, struct error *err)
 	int ret = counters_init(&session->counters, samplers, plan->sampler_count, &options, err);
 	if (ret < 0)
 		return ret;
+	collector->turns.mean_ns = plan->turn_ns;
+	collector->turns.seed = random_u64(&collector->random);
 	session->last_exit = calloc(session->counters.cpu_count + 1, sizeof(uint32_t));
 	if (!session->last_exit)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -412,7 +415,12 @@ int collector_start(struct collector *collector, struct error *err)
 	collector->epoch_begin_ns = clock_monotonic_ns();
 	collector->epoch_start_real_ns = clock_realtime_ns();
 	hotplug_start(&collector->hotplug, &session->counters, collector->epoch_begin_ns);
-	int ret = counters_enable(&session->counters, err);
+	int ret = turns_start(&collector->turns, &session->counters, collector->epoch_begin_ns);
+	if (ret < 0)
+		return error_set(err, ret, "cannot start the thread that has events take turns: %s",
+				 strerror(-ret));
+	ret = counters_enable(&session->counters, err);
+	turns_release(&collector->turns, &session->counters);
 	if (ret < 0)
 		return ret;
 	uint64_t now_ns = clock_monotonic_ns();

@@ -16,6 +16,7 @@
 #include "collect/session.h"
 #include "collect/source.h"
 #include "collect/targets.h"
+#include "collect/turns.h"
 
 struct collector {
 	struct collect_options options;
@@ -27,6 +28,7 @@ struct collector {
 	struct calm_cpu
 		*calm; /* by CPU slot; NULL: clocks tick on idle CPUs as often as on others */
 	struct cpu_time *looks; /* likewise, as last read */
+	struct turns turns;
 	struct source *source;
 	struct random_state random;
 	int poll_fd, timer_fd;

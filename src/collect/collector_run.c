@@ -150,11 +150,13 @@ static int read_counters(struct collector *collector, enum service_purpose purpo
 	return counted ? counters_read(counters, COUNTERS_COUNTED) : 0;
 }
 
-static bool counts_due(const struct collector *collector, enum service_purpose purpose,
+/* With the end of a turn its samples are added. */
+static bool counts_due(const struct collector *collector, enum service_purpose purpose, bool turned,
 		       uint64_t now_ns)
 {
 	const struct kernel_counts *counts = &collector->session.counted;
-	return counts->table && (purpose == SERVICE_DRAIN || kernel_counts_due(counts, now_ns));
+	return counts->table &&
+	       (purpose == SERVICE_DRAIN || turned || kernel_counts_due(counts, now_ns));
 }
 
 /* Samples that the kernel counted come before the records up to then are processed, and are added
@@ -197,6 +199,27 @@ static void look_for_calm(struct collector *collector)
 	}
 }
 
+/* Events that take turns are not switched while some are opened anew. */
+static int follow_hotplug(struct collector *collector, uint64_t now_ns)
+{
+	struct counters *counters = &collector->session.counters;
+	int ret = turns_hold(&collector->turns, counters);
+	if (ret >= 0)
+		ret = hotplug_follow(&collector->hotplug, counters, &collector->ledger, now_ns);
+	turns_release(&collector->turns, counters);
+	return ret;
+}
+
+static int check_hotplug(struct collector *collector, uint64_t now_ns)
+{
+	struct counters *counters = &collector->session.counters;
+	int ret = turns_hold(&collector->turns, counters);
+	if (ret >= 0)
+		ret = hotplug_check(&collector->hotplug, counters, &collector->ledger, now_ns);
+	turns_release(&collector->turns, counters);
+	return ret;
+}
+
 static int serve(struct collector *collector, enum service_purpose purpose, struct error *err)
 {
 	struct session *session = &collector->session;
@@ -208,9 +231,13 @@ static int serve(struct collector *collector, enum service_purpose purpose, stru
 	keep_budget(collector, now);
 	if (due)
 		look_for_calm(collector);
-	bool collects = counts_due(collector, purpose, until);
+	int turned = turns_hold(&collector->turns, &session->counters);
+	if (ret == 0 && turned < 0)
+		ret = turned;
+	bool collects = counts_due(collector, purpose, turned > 0, until);
 	if (ret == 0)
 		ret = read_counters(collector, purpose, weighs || collects);
+	turns_release(&collector->turns, &session->counters);
 	int counted = ret == 0 && collects ? collect_counts(collector, &until) : 0;
 	if (counted < 0)
 		ret = counted;
@@ -234,10 +261,10 @@ static int serve(struct collector *collector, enum service_purpose purpose, stru
 	if (ret == 0 && due)
 		ret = edges_service(&session->edges, EDGES_GO_ON);
 	if (ret == 0 && due)
-		ret = hotplug_follow(&collector->hotplug, &session->counters, &collector->ledger,
-				     now);
-	if (ret == 0 && weighs) {
+		ret = follow_hotplug(collector, now);
+	if (ret == 0 && (weighs || turned > 0))
 		ret = session_settle(session, false);
+	if (ret == 0 && weighs) {
 		if (!session->counted.table)
 			counters_redraw(&session->counters, &collector->random);
 	}
@@ -305,7 +332,7 @@ static int service_and_read(struct collector *collector, struct error *err)
 	if (ret < 0)
 		return ret;
 	uint64_t now_ns = clock_monotonic_ns();
-	ret = hotplug_check(&collector->hotplug, &session->counters, &collector->ledger, now_ns);
+	ret = check_hotplug(collector, now_ns);
 	if (ret == 0)
 		ret = session_settle(session, false);
 	hotplug_settle(&collector->hotplug, &session->counters, &collector->ledger, now_ns);
@@ -395,10 +422,12 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	struct session *session = &collector->session;
 	urgency_begin(&session->urgency, session->reader);
 	bursts_stop(&session->bursts);
+	int ret = turns_stop(&collector->turns, &session->counters);
 	counters_disable(&session->counters);
 	ledger_stop(&collector->ledger, session);
 	collector->end_ns = clock_monotonic_ns();
-	int ret = ring_keeper_end(&session->keeper);
+	int ended = ring_keeper_end(&session->keeper);
+	ret = ret < 0 ? ret : ended;
 	uint64_t until;
 	if (ret == 0 && session->counted.table)
 		ret = counters_read(&session->counters, COUNTERS_COUNTED);
@@ -418,6 +447,7 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	tell_hotplug(collector);
 	if (ret == 0)
 		ret = counters_read(&session->counters, COUNTERS_ALL);
+	turns_finish(&collector->turns, &session->counters, collector->end_ns);
 	urgency_look(&session->urgency, session->reader);
 	if (ret == 0)
 		ret = session_settle(session, true);

@@ -89,9 +89,11 @@ static int enable(struct counters *counters, struct counter *counter, struct err
 	struct lane *lane = counters_lane(counters, counter->sampler, counter->slot);
 	if (sampler->sampled && !lane->periods.count)
 		period_log_add(&lane->periods, clock_monotonic_ns(), sampler->mean_period);
-	if (sampler->leader != counter->sampler || counters->options.enable_on_exec)
+	if (sampler->leader != counter->sampler || counters->options.enable_on_exec ||
+	    sampler->resting)
 		return 0;
-	counter->began_ns = clock_monotonic_ns();
+	/* of one that takes turns, enabled time does not tell when its CPU left */
+	counter->began_ns = sampler->turn_sets ? 0 : clock_monotonic_ns();
 	if (ioctl(counter->fd, PERF_EVENT_IOC_ENABLE, 0))
 		return error_set(err, -errno, "cannot start '%s' on CPU %d: %s", sampler->name,
 				 counters->cpus[counter->slot], strerror(errno));
@@ -158,6 +160,7 @@ int counters_return_cpu(struct counters *counters, size_t slot, uint64_t *from_n
 		if (lane->drawn_calm && now_ns > absence->since_ns)
 			lane->calm_before.ns -= (double)(now_ns - absence->since_ns);
 		lane->calm = false;
+		lane->turn.since_ns += now_ns > absence->since_ns ? now_ns - absence->since_ns : 0;
 		if (lane->periods.count)
 			lane_note_period(lane, now_ns,
 					 counters->samplers[counter->sampler].attr.sample_period);

@@ -20,6 +20,7 @@
 #include "collect/ring.h"
 #include "collect/ring_watch.h"
 #include "collect/task_open.h"
+#include "collect/turn_time.h"
 #include "image/unknown.h"
 #include "machine/cpu_set.h"
 #include "machine/perf_record.h"
@@ -56,10 +57,17 @@ struct sampler {
 	enum period_policy policy;
 	uint64_t mean_period; /* of clocks in ns */
 	double frequency_hz;  /* 0: the period was given */
-	/* Of inherited events: enabled / running time of all tasks, 1 when it always counted. One
-	   descriptor does not tell: its "enabled" goes on while the task runs on another CPU. */
+	/* Of inherited events, and of those that take turns: enabled / running time of all tasks, 1
+	   when it always counted. One descriptor does not tell: its "enabled" goes on while the
+	   task runs on another CPU. */
 	double multiplexed;
 	uint64_t task_enabled_ns, task_running_ns; /* private, of one reading */
+	/* Which of how many sets of its PMU's events it is in, that take turns; 0 sets: it counts
+	   all the time (collect/turns.h). */
+	size_t turn_set, turn_sets;
+	bool resting; /* it is another set's turn */
+	uint64_t turn_began_ns;
+	double turns_ns, turns_ran_ns; /* of all CPUs so far; then `multiplexed` is their ratio */
 	uint32_t id;				   /* in the session's profile */
 };
 
@@ -77,7 +85,9 @@ struct counter {
 	uint64_t value, enabled, running, lost; /* as last read */
 	uint64_t began_ns;			/* when it was enabled; 0: it was not, by us */
 	bool gone;				/* its CPU or task went away: not read any more */
-	bool stood_still; /* its enabled time has not advanced: its CPU was away, however briefly */
+	/* Its enabled time has not advanced, in a turn of its where it takes turns: its CPU was
+	   away, however briefly. */
+	bool stood_still;
 };
 
 /* What goes into the bill, since the last one. */
@@ -130,6 +140,8 @@ struct lane {
 	   passed when the present such time began. And as of when the clocks were last closed. */
 	struct calm_time calm_before, calm_closed;
 	double rate_per_second; /* of the count while it ran, at the last reading */
+	struct turn_time turn;	/* of a sampler that takes turns */
+	bool round_over;	/* likewise: `advanced` has what the pending samples stand for */
 };
 
 /* A CPU that was taken offline takes its events with it, for good. */

@@ -15,3 +15,7 @@ int counters_open_slot(struct counters *counters, size_t slot, pid_t task, unsig
 /* Reads a leader, and its group with it, and adds what advanced to their lanes; marks it as gone
  * when nothing can be read any more. 0, or -EIO: what was read makes no sense. */
 int counters_read_one(struct counters *counters, struct counter *counter);
+/* The same with `size` words that were read before; none: nothing could be read. */
+#define COUNTER_WORDS_MOST (3 + 3 * 64) /* of a group of 64 members */
+int counters_add_reading(struct counters *counters, struct counter *counter, const uint64_t *words,
+			 size_t size);

@@ -32,6 +32,10 @@ static void advance(struct counters *counters, struct counter *counter, uint64_t
 		lane->running_ns += more_running;
 		events = 0;
 		more_enabled = more_running = 0;
+	} else if (sampler->turn_sets) {
+		turn_time_add(&lane->turn, more_value, more_enabled, more_running);
+		events = 0;
+		more_enabled = more_running = 0;
 	} else if (more_running && more_running != more_enabled) {
 		events *= (double)more_enabled / (double)more_running;
 	}
@@ -41,7 +45,9 @@ static void advance(struct counters *counters, struct counter *counter, uint64_t
 	lane->sums.running_ns += more_running;
 	lane->sums.lost_ring += lost - counter->lost;
 	lane->unadded += more_value;
-	counter->stood_still = enabled == counter->enabled;
+	/* of events that take turns it is known when a turn ends */
+	if (!sampler->turn_sets)
+		counter->stood_still = enabled == counter->enabled;
 	counter->value = value;
 	counter->enabled = enabled;
 	counter->running = running;
@@ -92,14 +98,20 @@ static int read_group(struct counters *counters, const uint64_t *words, size_t s
 
 int counters_read_one(struct counters *counters, struct counter *counter)
 {
-	uint64_t words[3 + 3 * 64]; /* of a group of 64 members */
-	const struct sampler *sampler = &counters->samplers[counter->sampler];
+	uint64_t words[COUNTER_WORDS_MOST];
 	ssize_t got = read(counter->fd, words, sizeof(words));
-	if (got <= 0) {
-		counter->gone = true; /* 0: its CPU or task left before it ever ran */
+	return counters_add_reading(counters, counter, words,
+				    got > 0 ? (size_t)got / sizeof(*words) : 0);
+}
+
+int counters_add_reading(struct counters *counters, struct counter *counter, const uint64_t *words,
+			 size_t size)
+{
+	const struct sampler *sampler = &counters->samplers[counter->sampler];
+	if (size == 0) {
+		counter->gone = true; /* its CPU or task left before it ever ran */
 		return 0;
 	}
-	size_t size = (size_t)got / sizeof(*words);
 	if (sampler->group_size > 1)
 		return read_group(counters, words, size);
 	if (size >= 4)

@@ -33,6 +33,9 @@ int session_settle(struct session *session, bool flush)
 			continue;
 		for (size_t slot = 0; slot < session->counters.cpu_count; slot++) {
 			struct lane *lane = counters_lane(&session->counters, i, slot);
+			if (sampler->turn_sets && !lane->round_over && !flush)
+				continue;
+			lane->round_over = false;
 			uint64_t lost = lane_lost(&lane->sums) - lane->lost_settled;
 			uint64_t lost_events = 0;
 			lane->lost_settled += lost;

@@ -360,6 +360,34 @@ void ledger_stop(struct ledger *ledger, const struct session *session)
 	ledger->stopped = true;
 }
 
+/* How sure the counts of events are that took turns, at the end of an epoch: a single bill has too
+ * few turns to tell. */
+static int write_turns(struct session *session, struct tally_translation *translation)
+{
+	struct counters *counters = &session->counters;
+	for (size_t i = 0; i < counters->sampler_count; i++) {
+		const struct sampler *sampler = &counters->samplers[i];
+		uint32_t event;
+		if (!sampler->turn_sets || sampler->apart)
+			continue;
+		int ret = tally_translate(translation, PROFILE_EVENT, sampler->id, &event);
+		for (size_t slot = 0; slot < counters->cpu_count && ret == 0; slot++) {
+			double variance;
+			if (!turn_time_take_variance(&counters_lane(counters, i, slot)->turn,
+						     &variance))
+				continue;
+			double millions = ceil(variance / 1e6);
+			ret = profile_add_bill(
+				translation->to, event, optional_of((uint64_t)counters->cpus[slot]),
+				BILL_COUNT_VARIANCE,
+				millions < 0x1p63 ? (uint64_t)millions : UINT64_MAX / 2);
+		}
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
 int ledger_write(struct ledger *ledger, struct session *session, bool close_clocks, bool whole_cpus,
 		 struct tally_translation *translation)
 {
@@ -378,6 +406,8 @@ int ledger_write(struct ledger *ledger, struct session *session, bool close_cloc
 		if (ret == 0 && counters->samplers[i].edges)
 			ret = edges_write_bill(&session->edges, i, event, translation->to);
 	}
+	if (ret == 0 && close_clocks)
+		ret = write_turns(session, translation);
 	if (ret == 0)
 		ret = write_cpus(ledger, session, now, translation->to);
 	if (ret == 0 && close_clocks && whole_cpus)

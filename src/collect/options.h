@@ -59,6 +59,8 @@ enum collect_wish {
 
 enum collect_note_kind { COLLECT_NOTE, COLLECT_WARNING };
 
+#define TURNS_BY_KERNEL UINT64_MAX
+
 struct collect_options {
 	enum collect_target target;
 	const pid_t *pids;
@@ -82,6 +84,9 @@ struct collect_options {
 	enum collect_engine engine;
 	enum collect_stacks stacks;
 	uint32_t stack_bytes; /* that COLLECT_STACKS_RULES copies; 0: STACKS_COPIED_BYTES */
+	/* How long events that do not all fit the PMU take turns on it, on average; 0: the usual
+	 * time; TURNS_BY_KERNEL: the kernel has them take turns. */
+	uint64_t turn_ns;
 	bool user_only, kernel_only;
 	enum collect_edges edges;
 	bool edge_memory; /* interpreted with the memory that registers point to, if allowed */

@@ -13,6 +13,7 @@
 #include "collect/edge_helper.h"
 #include "collect/plan_private.h"
 #include "collect/stacks.h"
+#include "collect/turns.h"
 #include "machine/event.h"
 #include "machine/machine_root.h"
 #include "unwind/stack_walk.h"
@@ -400,6 +401,15 @@ static int add_apart(struct plan *plan, const struct collect_options *options, s
 	return 0;
 }
 
+/* Where tasks are followed by inheritance the kernel has events take turns. */
+static void choose_turns(struct plan *plan, const struct collect_options *options)
+{
+	if (plan->inherit || options->turn_ns == TURNS_BY_KERNEL ||
+	    !turns_choose(plan->samplers, plan->sampler_count))
+		return;
+	plan->turn_ns = options->turn_ns ? options->turn_ns : TURNS_USUAL_NS;
+}
+
 int plan_make(struct plan *plan, const struct collect_options *options,
 	      struct sample_memory *memory, struct user_stack **walker, struct error *err)
 {
@@ -426,6 +436,7 @@ int plan_make(struct plan *plan, const struct collect_options *options,
 	ret = choose_stacks(plan, options, walker, err);
 	if (ret < 0)
 		return ret;
+	choose_turns(plan, options);
 	plan_choose_rates(plan, options);
 	return 0;
 }

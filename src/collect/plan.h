@@ -30,6 +30,7 @@ struct plan {
 	   for: a part of the budget when that chose the rate, else (a given rate) all of it. */
 	double edge_ratio;
 	struct overhead overhead; /* what its budget is and a sample costs; not begun */
+	uint64_t turn_ns;	  /* how long turns last on average; 0: no event takes turns */
 	bool follow; /* CPUs are watched, and only samples of the command's tree count */
 };
 

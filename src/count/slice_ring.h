@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "count/slices.h"
+#include "machine/slices.h"
 #include "machine/event.h"
 #include "machine/perf_ring.h"
 

@@ -62,6 +62,10 @@ struct profile;
 #define BILL_THROTTLED	    "throttled" /* times the kernel stopped the event for its rate */
 #define BILL_PERIOD_CHANGES "period_changes"
 #define BILL_COUNT	    "count" /* what the event itself counted, scaled by enabled/running */
+/* of `count`, where the event took turns with others: variance for the time when it was not
+   counted, in millions of squares of what it counts, rounded up; 1.96 standard errors are half its
+   interval of 95 % (collect/turn_time.h) */
+#define BILL_COUNT_VARIANCE "count_variance"
 #define BILL_SHORTFALL_NS   "shortfall_ns" /* clock events: busy time that no sample stood for */
 #define BILL_SURPLUS_NS	    "surplus_ns" /* clock events: samples stood for more than the busy time */
 /* clock events: of the shortfall, what their own timer's interrupts took while the CPU was idle,

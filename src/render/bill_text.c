@@ -112,6 +112,11 @@ static void put_time_bill(struct buffer *out, const struct report *report, size_
 		buffer_append_text(out, ", multiplexed: counted ");
 		scope_put_part(out, bill->running_ns.value, bill->enabled_ns.value);
 		buffer_append_text(out, " of the time and scaled");
+		double half_width = scope_count_half_width(bill);
+		if (half_width > 0 && bill->count.known && bill->count.value) {
+			buffer_append_text(out, ", in all +- ");
+			scope_put_percent(out, half_width, (double)bill->count.value);
+		}
 	}
 	put_throttled(out, bill->throttled);
 	if (column->clock != EVENT_CLOCK)

@@ -145,6 +145,7 @@ static void add_bill(struct json_stream *json, const struct scope_bill *bill)
 	add_number(json, "unknown_samples", scope_unknown(bill));
 	add_causes(json, "unknown_by", "samples", bill->unknown, bill->unknown_count);
 	add_number(json, "counted_events", bill->count);
+	json_stream_double(json, "counted_events_half_width", scope_count_half_width(bill));
 	add_number(json, "enabled_ns", bill->enabled_ns);
 	add_number(json, "running_ns", bill->running_ns);
 	add_number(json, "throttled", bill->throttled);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 
 struct made_up_kernel made_up;
 
@@ -58,6 +59,7 @@ void made_up_begin(void)
 			munmap(event->ring, event->data_bytes + (size_t)sysconf(_SC_PAGESIZE));
 	}
 	memset(&made_up, 0, sizeof(made_up));
+	made_up.counters = MADE_UP_MOST;
 }
 
 size_t made_up_open_count(void)
@@ -104,6 +106,20 @@ int __wrap_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int
 	return ends[0];
 }
 
+static void count_by_itself(struct made_up_event *event)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	if (event->rate && event->counts) {
+		uint64_t us = (now_ns - event->counted_ns) / 1000;
+		event->value += us * event->rate;
+		event->enabled_ns += us * 1000;
+		event->running_ns += us * 1000;
+		event->counted_ns += us * 1000;
+	} else {
+		event->counted_ns = now_ns;
+	}
+}
+
 static int control(struct made_up_event *event, unsigned long request, uintptr_t argument)
 {
 	if (event->refused_controls) {
@@ -123,7 +139,9 @@ static int control(struct made_up_event *event, unsigned long request, uintptr_t
 		return 0;
 	case PERF_EVENT_IOC_ENABLE:
 	case PERF_EVENT_IOC_DISABLE:
+		count_by_itself(event);
 		event->counts = request == PERF_EVENT_IOC_ENABLE;
+		event->times_enabled += event->counts;
 		return 0;
 	default:
 		errno = ENOTTY;
@@ -141,14 +159,34 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	return event ? control(event, request, argument) : __real_ioctl(fd, request, argument);
 }
 
+/* Events that this thread has for itself, on the PMU if they find room there. */
+static bool is_tried(const struct made_up_event *event)
+{
+	return event->fd >= 0 && event->task == 0 && event->cpu == -1 &&
+	       event->attr.type != PERF_TYPE_SOFTWARE && !event->attr.sample_period;
+}
+
+static uint64_t running_ns(const struct made_up_event *event)
+{
+	size_t tried = 0;
+	for (size_t i = 0; i < made_up.count && is_tried(event); i++)
+		tried += is_tried(&made_up.events[i]);
+	return tried ? tried <= made_up.counters : event->running_ns;
+}
+
+static uint64_t enabled_ns(const struct made_up_event *event)
+{
+	return is_tried(event) ? 1 : event->enabled_ns;
+}
+
 static size_t put_value(uint64_t *words, const struct made_up_event *event, uint64_t format)
 {
 	size_t count = 0;
 	words[count++] = event->value;
 	if (!(format & PERF_FORMAT_GROUP) && format & PERF_FORMAT_TOTAL_TIME_ENABLED)
-		words[count++] = event->enabled_ns;
+		words[count++] = enabled_ns(event);
 	if (!(format & PERF_FORMAT_GROUP) && format & PERF_FORMAT_TOTAL_TIME_RUNNING)
-		words[count++] = event->running_ns;
+		words[count++] = running_ns(event);
 	if (format & PERF_FORMAT_ID)
 		words[count++] = event->id;
 	if (format & PERF_FORMAT_LOST)
@@ -165,9 +203,9 @@ static size_t put_reading(uint64_t *words, const struct made_up_event *event)
 	size_t count = 1;
 	words[0] = 1;
 	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
-		words[count++] = event->enabled_ns;
+		words[count++] = enabled_ns(event);
 	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
-		words[count++] = event->running_ns;
+		words[count++] = running_ns(event);
 	count += put_value(words + count, event, format);
 	for (size_t i = 0; i < made_up.count; i++) {
 		const struct made_up_event *member = &made_up.events[i];
@@ -182,9 +220,10 @@ static size_t put_reading(uint64_t *words, const struct made_up_event *event)
 ssize_t __wrap_read(int fd, void *bytes, size_t size)
 {
 	uint64_t words[4 + 3 * 64];
-	const struct made_up_event *event = event_of(fd);
+	struct made_up_event *event = event_of(fd);
 	if (!event)
 		return __real_read(fd, bytes, size);
+	count_by_itself(event);
 	size_t told = put_reading(words, event) * sizeof(*words);
 	if (told > size) {
 		errno = ENOSPC;

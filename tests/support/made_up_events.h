@@ -27,10 +27,15 @@ struct made_up_event {
 	unsigned long flags;
 	uint64_t id;
 	bool counts;		   /* it was enabled */
+	unsigned times_enabled;
 	unsigned refused_controls; /* so many ioctl() fail with EIO from now on */
 	/* What reading it returns. */
 	uint64_t value, enabled_ns, running_ns, lost;
+	/* With a rate it counts by itself while it is enabled, so many a us; the test leaves the
+	   three above alone then. */
+	uint64_t rate;
 	/* Private. */
+	uint64_t counted_ns; /* by CLOCK_MONOTONIC, with a rate: until when it counted */
 	int other_end;
 	int output_fd; /* into whose ring it writes; -1: into its own */
 	void *ring;
@@ -42,6 +47,9 @@ struct made_up_kernel {
 	size_t count;
 	/* 0, or the negative errno that opening ends with. NULL: all are opened. */
 	int (*judge)(const struct perf_event_attr *attr, pid_t task, int cpu);
+	/* Counters of the PMU: events that this thread has for itself (with neither CPU nor period)
+	   run while they are no more than these. made_up_begin() gives it enough for all. */
+	size_t counters;
 	size_t pages_most; /* of a ring's data: mapping more is -EPERM; 0: no limit */
 };
 extern struct made_up_kernel made_up;

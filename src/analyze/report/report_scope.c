@@ -123,6 +123,7 @@ static const struct bill_item event_items[] = {
 	{ BILL_THROTTLED, offsetof(struct scope_bill, throttled) },
 	{ BILL_PERIOD_CHANGES, offsetof(struct scope_bill, period_changes) },
 	{ BILL_COUNT, offsetof(struct scope_bill, count) },
+	{ BILL_COUNT_VARIANCE, offsetof(struct scope_bill, count_variance) },
 	{ BILL_SHORTFALL_NS, offsetof(struct scope_bill, shortfall_ns) },
 	{ BILL_SURPLUS_NS, offsetof(struct scope_bill, surplus_ns) },
 	{ BILL_IDLE_INTERRUPTS, offsetof(struct scope_bill, idle_interrupts) },
@@ -170,6 +171,12 @@ static const struct bill_item machine_items[] = {
 	{ BILL_RAW_LEFT_OUT, offsetof(struct scope, raw_left_out) },
 	{ BILL_LOST_SIDEBAND, offsetof(struct scope, lost_sideband) },
 };
+
+double scope_count_half_width(const struct scope_bill *bill)
+{
+	return bill->count_variance.known ? 1.96 * 1000 * sqrt((double)bill->count_variance.value)
+					  : (double)NAN;
+}
 
 static struct scope_number *number_at(void *of, size_t at)
 {

@@ -61,6 +61,7 @@ struct scope_apart {
 struct scope_bill {
 	struct scope_number runs, stored, filtered, stepped, lost_events, throttled, period_changes,
 		count;
+	struct scope_number count_variance; /* of `count`, in millions of its squares */
 	struct scope_number reads; /* samples of its group's leader that read it */
 	struct scope_number enabled_ns, running_ns, shortfall_ns, surplus_ns, stacks_cut;
 	struct scope_number stacks_followed; /* imported, by frame pointers */
@@ -71,6 +72,9 @@ struct scope_bill {
 	struct scope_interpreted interpreted;
 	struct scope_apart apart;
 };
+
+/* Half the interval of 95 % of bill->count, where its event took turns; NAN: not known. */
+double scope_count_half_width(const struct scope_bill *bill);
 
 /* How well samples became names; of the samples in `whole` columns that have samples. */
 struct scope_resolution {

@@ -51,6 +51,7 @@ void recording_begin(struct recording *recording, enum collect_target target, co
 						       .cpus = "0",
 						       .events = &recording->events,
 						       .frequency_hz = 1000,
+						       .engine = COLLECT_ENGINE_RING,
 						       .user_only = true,
 						       .edges = COLLECT_EDGES_NONE,
 						       .wish = wish_of,

@@ -22,7 +22,7 @@ static struct {
 	struct counted_news news[8];
 	size_t news_count;
 	uint64_t lost;
-	bool fills, renewed;
+	bool fills, new_files, renewed;
 	struct sample_table_image_key kept;
 	enum sample_table_contexts contexts;
 } made_up;
@@ -49,6 +49,13 @@ uint32_t __wrap_sample_table_cpus(const struct sample_table *table)
 {
 	(void)table;
 	return 8;
+}
+
+bool __wrap_sample_table_has_new_files(const struct sample_table *table);
+bool __wrap_sample_table_has_new_files(const struct sample_table *table)
+{
+	(void)table;
+	return made_up.new_files;
 }
 
 bool __wrap_sample_table_fills(const struct sample_table *table);
@@ -601,6 +608,9 @@ static void it_is_due_each_second_and_when_it_fills(void **state)
 	uint64_t last = session->counted.collected_ns;
 	assert_false(kernel_counts_due(&session->counted, last + 999999999));
 	assert_true(kernel_counts_due(&session->counted, last + 1000000000));
+	made_up.new_files = true;
+	assert_false(kernel_counts_due(&session->counted, last + 99999999));
+	assert_true(kernel_counts_due(&session->counted, last + 100000000));
 	made_up.fills = true;
 	assert_true(kernel_counts_due(&session->counted, last + 1));
 	assert_false(kernel_counts_due(&(struct kernel_counts){ 0 }, UINT64_MAX));

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "count/slices.h"
+#include "machine/slices.h"
 
 /* A rate in events per us that changes from ms to ms. */
 struct made_up_load {

@@ -1,4 +1,4 @@
-#include "count/slices.h"
+#include "machine/slices.h"
 
 #include <math.h>
 

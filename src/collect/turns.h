@@ -31,8 +31,9 @@ struct turns {
 
 /*
  * Chooses the sets of samplers that are complete but for their rates: fills turn_set and turn_sets,
- * by letting groups count in this thread for 0.2 ms each. Whether any takes turns. What cannot be
- * found out, as an event does not open, takes none.
+ * by letting groups count in this thread for 0.2 ms each. Pinned groups count all the time, beside
+ * each of the sets. Whether any takes turns. What cannot be found out, as an event does not open,
+ * takes none.
  */
 bool turns_choose(struct sampler *samplers, size_t count);
 

@@ -99,6 +99,12 @@ static bool same_pmu(const struct event *a, const struct event *b)
 	return strcmp(a->pmu ? a->pmu : "", b->pmu ? b->pmu : "") == 0;
 }
 
+/* Always on the PMU, and in no set. */
+static bool is_pinned(const struct sampler *sampler, size_t index)
+{
+	return sampler->leader == index && sampler->attr.pinned && takes_a_counter(sampler);
+}
+
 struct placing {
 	const struct sampler *samplers;
 	size_t count;
@@ -131,6 +137,10 @@ static int try_set(const struct placing *placing, size_t leader, size_t set)
 	if (!go_where_it_counts(event, &before))
 		return -EPERM;
 	int ret = 0;
+	for (size_t i = 0; i < placing->count && ret == 0; i++)
+		if (is_pinned(&placing->samplers[i], i) &&
+		    same_pmu(placing->samplers[i].event, event))
+			ret = open_group(&trial, placing->samplers, placing->count, i);
 	for (size_t i = 0; i < leader && ret == 0; i++)
 		if (placing->sets[i] == set && shares_pmu(placing, i, leader))
 			ret = open_group(&trial, placing->samplers, placing->count, i);
@@ -168,7 +178,8 @@ bool turns_choose(struct sampler *samplers, size_t count)
 	for (size_t i = 0; i < count && ret == 0; i++)
 		placing.sets[i] = NOWHERE;
 	for (size_t i = 0; i < count && ret == 0; i++)
-		if (samplers[i].leader == i && takes_a_counter(&samplers[i]))
+		if (samplers[i].leader == i && takes_a_counter(&samplers[i]) &&
+		    !samplers[i].attr.pinned)
 			ret = place(&placing, i);
 	for (size_t i = 0; i < count; i++) {
 		size_t leader = samplers[i].leader;

@@ -40,3 +40,5 @@ ls
 echo "a name that would steer the terminal"
 culprit record -q -o "$(printf 'missing/\033[31mred')" true 2>&1 | cat -v
 culprit record -q -o "$(printf 'missing/\302\2335m\342\200\256')" true 2>&1 | cat -v
+say record --turns 1ms true
+say record --turns never true

@@ -6,8 +6,7 @@
  *	live         reads in user space agree with read(2)
  *	turns RUNS PARTS   ten events on seven counters: how often the interval holds the truth,
  *			   of RUNS loads of PARTS times about 32,000 instructions
- *	beside COMMAND...  runs it with a counter of all user instructions of CPU 0
- *	load PARTS SEED    below that: a load as that of `turns`, and what was counted meanwhile
+ *	load PARTS   nothing but a load as that of `turns`, of parts eight times as long
  *	stall        cycles per instruction of a loop that waits for the kernel
  *
  * Prints a line a check; ends with 1 when one failed.
@@ -179,16 +178,22 @@ static uint64_t random_next(void)
  * A load whose rate of user instructions changes from ms to ms: loops of random length, between
  * them traps of random number, which take time and no instructions of the user's.
  */
-static uint64_t run_load(int turns)
+static uint64_t run_load_of(int turns, uint64_t length)
 {
 	uint64_t instructions = 0;
 	for (int i = 0; i < turns; i++) {
-		uint64_t part = 4 * (500 + random_next() % 12000), stalls = 1 + random_next() % 30;
+		uint64_t part = 4 * length * (500 + random_next() % 12000);
+		uint64_t stalls = length * (1 + random_next() % 30);
 		run_instructions(part);
 		run_stalls(stalls);
 		instructions += part + 400 * stalls;
 	}
 	return instructions;
+}
+
+static uint64_t run_load(int turns)
+{
+	return run_load_of(turns, 1);
 }
 
 /* What a load executes besides that, which is the same each time: counted without taking turns. */
@@ -304,37 +309,6 @@ static void check_stall(void)
 	culprit_counters_close(counters);
 }
 
-#define BESIDE_FD 9
-
-/* Never off the PMU, whatever else counts there. */
-static void run_beside(char **command)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_INSTRUCTIONS,
-		.exclude_kernel = 1,
-		.pinned = 1,
-	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
-	if (fd < 0 || dup2(fd, BESIDE_FD) < 0) {
-		perror("FAILED: a counter of CPU 0");
-		exit(1);
-	}
-	execvp(command[0], command);
-	perror(command[0]);
-	exit(1);
-}
-
-static void print_load(int parts, uint64_t seed)
-{
-	for (random_state += seed * 7919; seed > 0; seed--)
-		random_next();
-	double before = read_bare(BESIDE_FD);
-	run_load(parts);
-	printf("%.0f\n", read_bare(BESIDE_FD) - before);
-}
-
 int main(int argc, char **argv)
 {
 	if (argc >= 2 && strcmp(argv[1], "loops") == 0)
@@ -345,10 +319,8 @@ int main(int argc, char **argv)
 		check_stall();
 	else if (argc == 4 && strcmp(argv[1], "turns") == 0)
 		check_turns(atoi(argv[2]), atoi(argv[3]));
-	else if (argc >= 3 && strcmp(argv[1], "beside") == 0)
-		run_beside(argv + 2);
-	else if (argc == 4 && strcmp(argv[1], "load") == 0)
-		print_load(atoi(argv[2]), strtoull(argv[3], NULL, 10));
+	else if (argc == 3 && strcmp(argv[1], "load") == 0)
+		run_load_of(atoi(argv[2]), 8);
 	else
 		return 2;
 	return failures ? 1 : 0;

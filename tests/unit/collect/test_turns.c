@@ -65,6 +65,9 @@ static void groups_share_sets_that_fit(void **state)
 	/* a group that never fits is alone */
 	expect_sets(2, "{cycles,instructions,r1},branches,r2", true, "0/2 0/2 0/2 1/2 1/2 ");
 	expect_sets(0, "cycles", false, "- ");
+	/* what is pinned is there all the time */
+	expect_sets(2, "cycles:D,instructions,branches", true, "- 0/2 1/2 ");
+	expect_sets(3, "cycles:D,instructions,branches", false, "- - - ");
 }
 
 static int refuse_branches(const struct perf_event_attr *attr, pid_t task, int cpu)

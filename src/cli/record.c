@@ -71,7 +71,7 @@ static const struct option options[] = {
 	  "the rate that this much of a CPU buys (default 1)", &asked.overhead_percent,
 	  &asked.has_overhead },
 	{ "engine", 0, OPTION_TEXT, "ring|bpf",
-	  "how samples come: one by one, or counted in the kernel (usual with --all-cpus)",
+	  "how samples come: one by one, or counted in the kernel (usual for clocks of --all-cpus)",
 	  &asked.engine, NULL },
 	{ "stacks-frequency", 0, OPTION_U64, "HZ",
 	  "of --engine bpf: samples with stacks or to interpret (a quarter of the others)",

@@ -34,8 +34,8 @@ enum collect_edges {
 
 /* How samples come: one by one through rings, or counted in the kernel (collect/kernel_counts.h). */
 enum collect_engine {
-	/* In the kernel where that may be, nothing of a sample but its place is wanted of the whole
-	 * machine, and nobody asked for rings of a size; else through rings. */
+	/* In the kernel where that may be, and clocks sample the whole machine, of which nothing
+	 * but the place is wanted, and nobody asked for rings of a size; else through rings. */
 	COLLECT_ENGINE_USUAL,
 	COLLECT_ENGINE_RING,
 	COLLECT_ENGINE_BPF,

@@ -360,14 +360,23 @@ static const char *against_counting(const struct plan *plan, const struct collec
 	return NULL;
 }
 
+/* Whether counting them in the kernel is usual: clocks, of which nothing but their place is wanted.
+ * Of other events the overflows that the kernel skips are only estimated there (count_intake.c). */
+static bool usually_counted(const struct plan *plan, const struct collect_options *options)
+{
+	for (size_t i = 0; i < plan->sampler_count; i++)
+		if (!plan->samplers[i].clock)
+			return false;
+	return options->target == COLLECT_SYSTEM && !options->stacks &&
+	       options->edges != COLLECT_EDGES_ALL && !options->ring_pages;
+}
+
 static int choose_engine(struct plan *plan, const struct collect_options *options,
 			 struct error *err)
 {
 	bool usual = options->engine == COLLECT_ENGINE_USUAL;
-	bool flat = !options->stacks && options->edges != COLLECT_EDGES_ALL;
 	plan->engine = COLLECT_ENGINE_RING;
-	if (options->engine == COLLECT_ENGINE_RING ||
-	    (usual && (options->target != COLLECT_SYSTEM || !flat || options->ring_pages)))
+	if (options->engine == COLLECT_ENGINE_RING || (usual && !usually_counted(plan, options)))
 		return 0;
 	if (!usual && options->default_events)
 		sample_members(plan);

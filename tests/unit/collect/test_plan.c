@@ -284,6 +284,9 @@ static void the_engine_is_chosen_by_what_is_wanted(void **state)
 	(void)state;
 	struct world w;
 	init(&w, COLLECT_SYSTEM, "cpu-clock,page-faults");
+	assert_int_equal(chosen(&w), COLLECT_ENGINE_RING); /* no clock */
+	release(&w);
+	init(&w, COLLECT_SYSTEM, "cpu-clock,task-clock");
 	assert_int_equal(chosen(&w), COLLECT_ENGINE_BPF);
 	w.options.engine = COLLECT_ENGINE_RING;
 	assert_int_equal(chosen(&w), COLLECT_ENGINE_RING);

@@ -323,12 +323,9 @@ static int open_engine(struct collector *collector, struct error *err)
 {
 	if (collector->plan.engine != COLLECT_ENGINE_BPF)
 		return 0;
-	struct error refusal;
 	int ret = kernel_counts_open(&collector->session.counted, collector->options.identity,
-				     collector->plan.follow, &refusal);
-	if (ret < 0 && collector->options.engine == COLLECT_ENGINE_BPF)
-		return error_set(err, ret, "%s", refusal.text);
-	return 0;
+				     collector->plan.follow, err);
+	return collector->options.engine == COLLECT_ENGINE_USUAL ? 0 : ret;
 }
 
 int collector_new(const struct collect_options *options, struct collector **out, struct error *err)

@@ -200,22 +200,15 @@ static void look_for_calm(struct collector *collector)
 }
 
 /* Events that take turns are not switched while some are opened anew. */
-static int follow_hotplug(struct collector *collector, uint64_t now_ns)
+static int without_turns(struct collector *collector,
+			 int (*look)(struct hotplug *, struct counters *, struct ledger *,
+				     uint64_t),
+			 uint64_t now_ns)
 {
 	struct counters *counters = &collector->session.counters;
 	int ret = turns_hold(&collector->turns, counters);
 	if (ret >= 0)
-		ret = hotplug_follow(&collector->hotplug, counters, &collector->ledger, now_ns);
-	turns_release(&collector->turns, counters);
-	return ret;
-}
-
-static int check_hotplug(struct collector *collector, uint64_t now_ns)
-{
-	struct counters *counters = &collector->session.counters;
-	int ret = turns_hold(&collector->turns, counters);
-	if (ret >= 0)
-		ret = hotplug_check(&collector->hotplug, counters, &collector->ledger, now_ns);
+		ret = look(&collector->hotplug, counters, &collector->ledger, now_ns);
 	turns_release(&collector->turns, counters);
 	return ret;
 }
@@ -261,7 +254,7 @@ static int serve(struct collector *collector, enum service_purpose purpose, stru
 	if (ret == 0 && due)
 		ret = edges_service(&session->edges, EDGES_GO_ON);
 	if (ret == 0 && due)
-		ret = follow_hotplug(collector, now);
+		ret = without_turns(collector, hotplug_follow, now);
 	if (ret == 0 && (weighs || turned > 0))
 		ret = session_settle(session, false);
 	if (ret == 0 && weighs) {
@@ -332,7 +325,7 @@ static int service_and_read(struct collector *collector, struct error *err)
 	if (ret < 0)
 		return ret;
 	uint64_t now_ns = clock_monotonic_ns();
-	ret = check_hotplug(collector, now_ns);
+	ret = without_turns(collector, hotplug_check, now_ns);
 	if (ret == 0)
 		ret = session_settle(session, false);
 	hotplug_settle(&collector->hotplug, &session->counters, &collector->ledger, now_ns);

@@ -13,14 +13,19 @@
 
 #include "machine/slices.h"
 
+/* Counted while it was on the PMU, which was a part of the time. */
+struct turn_sums {
+	double count, ns, ran_ns;
+};
+
 struct turn_time {
-	uint64_t since_ns;    /* when the present round began */
-	double count, ran_ns; /* in its turn, once that has ended */
-	double present[3];    /* of a turn that goes on: counted, ns enabled, ns on the PMU */
-	double rate;	      /* events a ns, in the last turn */
-	/* Since the last turn_time_take_variance(): counted in the turns of rounds that have ended,
-	   how long these rounds were, and how long it was on the PMU; and the turns. */
-	double whole[3];
+	uint64_t since_ns;	  /* when the present round began */
+	double count, ran_ns;	  /* in its turn, once that has ended */
+	struct turn_sums present; /* of a turn that goes on; ns: enabled */
+	double rate;		  /* events a ns, in the last turn */
+	/* Since the last turn_time_take_variance(): of the rounds that have ended; and the turns.
+	 */
+	struct turn_sums rounds;
 	struct slices slices;
 };
 

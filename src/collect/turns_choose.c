@@ -1,6 +1,5 @@
 /* Which groups fit the PMU together. */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "collect/counters.h"
 #include "collect/turns.h"
 #include "machine/event.h"
+#include "machine/event_cpus.h"
 #include "machine/perf_open.h"
 
 #define TRIAL_NS     200000
@@ -72,21 +72,6 @@ static bool all_counted(const struct trial *trial)
 	return true;
 }
 
-/* Of several core types one counts on CPUs of its own only: this thread goes there for a trial.
- * False when it may not. */
-static bool go_where_it_counts(const struct event *event, cpu_set_t *before)
-{
-	cpu_set_t wanted;
-	if (!event->has_cpus)
-		return true;
-	CPU_ZERO(&wanted);
-	for (size_t cpu = cpu_set_next(&event->cpus, 0); cpu < CPU_SETSIZE;
-	     cpu = cpu_set_next(&event->cpus, cpu + 1))
-		CPU_SET(cpu, &wanted);
-	return sched_getaffinity(0, sizeof(*before), before) == 0 &&
-	       sched_setaffinity(0, sizeof(wanted), &wanted) == 0;
-}
-
 static bool takes_a_counter(const struct sampler *sampler)
 {
 	uint32_t type = sampler->attr.type;
@@ -134,7 +119,7 @@ static int try_set(const struct placing *placing, size_t leader, size_t set)
 	struct trial trial = { .count = 0 };
 	const struct event *event = placing->samplers[leader].event;
 	cpu_set_t before;
-	if (!go_where_it_counts(event, &before))
+	if (!event_cpus_go(event, &before))
 		return -EPERM;
 	int ret = 0;
 	for (size_t i = 0; i < placing->count && ret == 0; i++)
@@ -149,8 +134,7 @@ static int try_set(const struct placing *placing, size_t leader, size_t set)
 	if (ret == 0 && !all_counted(&trial))
 		ret = -EBUSY;
 	end_trial(&trial);
-	if (event->has_cpus)
-		sched_setaffinity(0, sizeof(before), &before);
+	event_cpus_come_back(event, &before);
 	return ret;
 }
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "count/kernel.h"
 #include "machine/event.h"
+#include "machine/event_cpus.h"
 
 #define TRIAL_NS 200000
 
@@ -69,35 +70,12 @@ static void count_for_a_moment(void)
 		;
 }
 
-/*
- * Of several core types, one counts only on CPUs of its own: this thread goes to one of them for a
- * trial. False when it may not, and nothing can be found out.
- */
-static bool go_where_it_counts(const struct event *event, cpu_set_t *before)
-{
-	if (!event->has_cpus || event->uncore)
-		return true;
-	cpu_set_t wanted;
-	CPU_ZERO(&wanted);
-	for (size_t cpu = cpu_set_next(&event->cpus, 0); cpu < CPU_SETSIZE;
-	     cpu = cpu_set_next(&event->cpus, cpu + 1))
-		CPU_SET(cpu, &wanted);
-	return sched_getaffinity(0, sizeof(*before), before) == 0 &&
-	       sched_setaffinity(0, sizeof(wanted), &wanted) == 0;
-}
-
-static void come_back(const struct event *event, const cpu_set_t *before)
-{
-	if (event->has_cpus && !event->uncore)
-		sched_setaffinity(0, sizeof(*before), before);
-}
-
 /* 0; -EBUSY when it opens and is not on the PMU all the time; or the negative errno value. */
 static int try_group(struct trial *trial, const size_t *members, size_t size)
 {
 	const struct event *event = &trial->events->events[members[0]];
 	cpu_set_t before;
-	if (!go_where_it_counts(event, &before))
+	if (!event_cpus_go(event, &before))
 		return -EBUSY;
 	int leader = open_group(trial, members, size);
 	int status = leader < 0 ? leader : 0;
@@ -107,7 +85,7 @@ static int try_group(struct trial *trial, const size_t *members, size_t size)
 			status = -EBUSY;
 	}
 	end_trial(trial);
-	come_back(event, &before);
+	event_cpus_come_back(event, &before);
 	return status;
 }
 
@@ -217,7 +195,7 @@ static int check_pmu(struct trial *trial, const struct count_plan *plan, size_t 
 	const struct event *event = leader_of(trial, plan, first);
 	cpu_set_t before;
 	int status = 0;
-	if (!go_where_it_counts(event, &before))
+	if (!event_cpus_go(event, &before))
 		return 0;
 	for (size_t g = first; g < plan->group_count; g++) {
 		leaders[g] = -1;
@@ -236,7 +214,7 @@ static int check_pmu(struct trial *trial, const struct count_plan *plan, size_t 
 					   "too few of its counters are free",
 					   leader_of(trial, plan, g)->name);
 	end_trial(trial);
-	come_back(event, &before);
+	event_cpus_come_back(event, &before);
 	return status;
 }
 

@@ -64,4 +64,8 @@ record_with() {
 	expect_between "$engine: share without an image" "$(ratio "$(bill $engine.prof 'unknown_.*')" "$all")" 0 0.001
 }
 record_with ring
-(need_kernel_counts) && record_with bpf || echo "only by rings"
+if (need_kernel_counts); then
+	record_with bpf
+else
+	echo "only by rings"
+fi

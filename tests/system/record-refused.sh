@@ -31,6 +31,14 @@ if ! grep -q "copies of the stack" walked; then
 		"$(($(bytes_of_a_sample copied) / $(bytes_of_a_sample walked)))" 3 1000
 	culprit record -q -a --engine bpf --duration 200ms -o counted.prof # the control of what is refused below
 fi
+# Where nobody asked for the table, its samples come through rings.
+culprit record -q -a -e cpu-clock -F 1000 --duration 500ms -o usual.prof
+without_bpf culprit record -q -a -e cpu-clock -F 1000 --duration 500ms -o rings.prof
+expect_between "samples through rings" "$(bill rings.prof stored)" 100 10000
+expect_equal "counts out of a table that nobody may load" "$(culprit report --json rings.prof | jq .collector.table_entries)" null
+if ! grep -q "copies of the stack" walked; then
+	expect_between "counts out of the table" "$(culprit report --json usual.prof | jq .collector.table_entries)" 1 10000
+fi
 for asked in "" -g --edges; do
 	expect_status 1 without_bpf culprit record -q -a --engine bpf $asked --duration 1s -o refused.prof 2>said
 	expect_match "what --engine bpf $asked says" "$(cat said)" "^culprit: counting samples in the kernel takes CAP_BPF and CAP_PERFMON"

@@ -70,6 +70,34 @@ static void groups_share_sets_that_fit(void **state)
 	expect_sets(3, "cycles:D,instructions,branches", false, "- - - ");
 }
 
+/* In each round each set has one turn, and orders are as often as one another. */
+static void rounds_have_orders_of_their_own(void **state)
+{
+	(void)state;
+	enum { ROUNDS = 6000, SETS = 3 };
+	size_t first[SETS] = { 0 }, same = 0, before = 0;
+	for (size_t round = 0; round < ROUNDS; round++) {
+		for (size_t turn = 0; turn < SETS; turn++) {
+			size_t step = round * SETS + turn, who = SETS, count = 0;
+			for (size_t set = 0; set < SETS; set++)
+				if (turn_thread_has(7, set, SETS, step)) {
+					who = set;
+					count++;
+				}
+			assert_int_equal(count, 1);
+			if (turn == 0) {
+				first[who]++;
+				same += who == before;
+				before = who;
+			}
+		}
+	}
+	/* 4 standard errors of 2000 */
+	for (size_t set = 0; set < SETS; set++)
+		assert_in_range(first[set], 1854, 2146);
+	assert_in_range(same, 1854, 2146);
+}
+
 static int refuse_branches(const struct perf_event_attr *attr, pid_t task, int cpu)
 {
 	(void)task;
@@ -195,6 +223,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_share_sets_that_fit),
+		cmocka_unit_test(rounds_have_orders_of_their_own),
 		cmocka_unit_test(what_does_not_open_is_left_to_others),
 		cmocka_unit_test(what_is_counted_in_turns_stands_for_all_of_the_time),
 		cmocka_unit_test(the_kernel_may_do_it_alone),

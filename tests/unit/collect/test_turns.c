@@ -201,6 +201,42 @@ static void what_is_counted_in_turns_stands_for_all_of_the_time(void **state)
 	recording_end(&r);
 }
 
+/* Weights are given when a round is over, however many samples wait: before, nothing is known of
+ * what they stand for. */
+static void samples_wait_for_the_end_of_their_round(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cycles,instructions");
+	made_up.counters = 1;
+	r.options.turn_ns = 300000000;
+	if (recording_open(&r) < 0)
+		fail_msg("%s", r.err.text);
+	recording_event(&r, "cycles")->rate = recording_event(&r, "instructions")->rate = 1000;
+	assert_int_equal(collector_start(r.collector, &r.err), 0);
+	recording_fork(&r, WORKER, WORKER, 1);
+	recording_comm(&r, WORKER, WORKER, "worker", true);
+	const struct made_up_sample sample = {
+		.pid = WORKER, .tid = WORKER, .ip = 0x1000, .misc = PERF_RECORD_MISC_USER
+	};
+	uint64_t began_ns = clock_monotonic_ns();
+	while (clock_monotonic_ns() - began_ns < 2500000000) {
+		struct pollfd wait = { .fd = collector_poll_fd(r.collector), .events = POLLIN };
+		poll(&wait, 1, 100);
+		for (int i = 0; i < 40; i++)
+			recording_sample(&r, "cycles", &sample);
+		assert_int_equal(collector_service(r.collector, &r.err), 0);
+	}
+	recording_finish(&r);
+	struct cell cell = recording_cells(&r, "cycles", "worker", NULL);
+	double mean = (double)cell.estimate / (double)cell.samples;
+	double mean_square = (double)cell.squares / (double)cell.samples;
+	print_message("mean square of weights: %.2f of the square of their mean\n",
+		      mean_square / (mean * mean));
+	assert_true(mean_square < 1.6 * mean * mean);
+	recording_end(&r);
+}
+
 /* Left to the kernel, and where all fit, nothing is disabled. */
 static void the_kernel_may_do_it_alone(void **state)
 {
@@ -226,6 +262,7 @@ int main(void)
 		cmocka_unit_test(rounds_have_orders_of_their_own),
 		cmocka_unit_test(what_does_not_open_is_left_to_others),
 		cmocka_unit_test(what_is_counted_in_turns_stands_for_all_of_the_time),
+		cmocka_unit_test(samples_wait_for_the_end_of_their_round),
 		cmocka_unit_test(the_kernel_may_do_it_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,11 +169,10 @@ static bool is_seen_in(const struct session *session, const struct counted_news 
 }
 
 /* The file that the process has mapped there, or had before an exec; 0: none is known. */
-static uint32_t mapped_file(const struct session *session, const struct counted_news *news)
+static uint32_t mapped_file(const struct session *session, const struct counted_news *news,
+			    const struct process *process)
 {
-	const struct process *process = process_find(&session->processes, news->image.pid);
-	struct address_space *const spaces[] = { process ? process->space : NULL,
-						 process ? process->former : NULL };
+	struct address_space *const spaces[] = { process->space, process->former };
 	for (size_t i = 0; i < COUNT_OF(spaces); i++) {
 		const struct mapping *mapping =
 			spaces[i] ? address_space_find(spaces[i], news->image.start) : NULL;
@@ -184,9 +183,9 @@ static uint32_t mapped_file(const struct session *session, const struct counted_
 }
 
 /* The file of that inode, which another process may have mapped under its name. */
-static int find_by_inode(struct session *session, const struct counted_news *news, uint32_t *file)
+static int find_by_inode(struct session *session, const struct counted_news *news,
+			 struct process *process, uint32_t *file)
 {
-	struct process *process = process_find(&session->processes, news->image.pid);
 	struct share *share = process ? session_share(session, process) : &session->shares.ended;
 	unsigned major = news->image_key.device >> DEVICE_BITS;
 	unsigned minor = news->image_key.device & ((1u << DEVICE_BITS) - 1);
@@ -211,8 +210,17 @@ static int find_by_inode(struct session *session, const struct counted_news *new
 
 static int take_image(struct session *session, const struct counted_news *news)
 {
-	uint32_t file = mapped_file(session, news);
-	int ret = file ? 0 : find_by_inode(session, news, &file);
+	struct process *process;
+	const struct mapping *mapping;
+	uint32_t file = 0;
+	/* Both read /proc where a record was lost, or the scan at the start had no time for it. */
+	int ret = session_find_process(session, news->image.pid, &process);
+	if (ret == 0 && process)
+		ret = session_find_mapping(session, process, news->image.start, &mapping);
+	if (ret == 0 && process)
+		file = mapped_file(session, news, process);
+	if (ret == 0 && !file)
+		ret = find_by_inode(session, news, process, &file);
 	if (ret == 0)
 		ret = number_map_put(&session->counted.numbers.files, news->image.number,
 				     (void *)(uintptr_t)file);

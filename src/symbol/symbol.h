@@ -12,6 +12,7 @@ enum symbol_source {
 	SYMBOL_FROM_DYNSYM,
 	SYMBOL_FROM_DEBUG_FILE,
 	SYMBOL_FROM_DEBUGDATA,
+	SYMBOL_FROM_GO, /* the table of a Go program's functions */
 	SYMBOL_FROM_PLT,
 	SYMBOL_FROM_FRAMES, /* .eh_frame: without a name */
 };

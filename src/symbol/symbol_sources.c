@@ -8,6 +8,7 @@
 #include "base/cursor.h"
 #include "image/eh_frame.h"
 #include "image/elf_file.h"
+#include "image/go_functions.h"
 #include "image/plt.h"
 #include "symbol/debugdata.h"
 #include "symbol/record.h"
@@ -159,6 +160,57 @@ static int read_debugdata(const struct elf_file *file, struct symbol_table *tabl
 	return ret;
 }
 
+static bool has_symtab(const struct symbol_table *table)
+{
+	for (size_t i = 0; i < table->count; i++)
+		if (table->list[i].source == SYMBOL_FROM_SYMTAB ||
+		    table->list[i].source == SYMBOL_FROM_DEBUG_FILE)
+			return true;
+	return false;
+}
+
+/* Where a function's code ends, and padding begins. */
+static uint64_t go_code_end(const struct go_functions *functions,
+			    const struct go_function *function)
+{
+	struct go_depths depths;
+	struct go_range range = { .end = function->end };
+	go_depths_begin(functions, function, &depths);
+	while (go_depths_next(&depths, &range))
+		;
+	return range.end;
+}
+
+/* The functions of a Go program that was stripped. */
+static int read_go(const struct elf_file *file, struct symbol_table *table)
+{
+	struct go_functions functions;
+	int ret = has_symtab(table) ? 0 : go_functions_open(file, &functions);
+	if (ret <= 0)
+		return ret;
+	for (size_t i = 0; i < functions.count; i++) {
+		struct go_function function;
+		if (!go_functions_get(&functions, i, &function)) {
+			table->bad++;
+			continue;
+		}
+		if (!function.name.size)
+			continue;
+		uint64_t end = go_code_end(&functions, &function);
+		struct symbol symbol = {
+			.start = function.start,
+			.size_bytes = end - function.start,
+			.name = function.name,
+			.source = SYMBOL_FROM_GO,
+			.binding = STB_LOCAL,
+			.type = STT_FUNC,
+		};
+		if (append(table, &symbol) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int symbol_table_read(const struct elf_file *file, const struct elf_file *debug,
 		      struct symbol_table *table)
 {
@@ -166,7 +218,9 @@ int symbol_table_read(const struct elf_file *file, const struct elf_file *debug,
 	if (ret == 0 && debug)
 		ret = read_tables(file, debug, SYMBOL_FROM_DEBUG_FILE, SYMBOL_FROM_DEBUG_FILE,
 				  table);
-	return ret < 0 ? ret : read_debugdata(file, table);
+	if (ret == 0)
+		ret = read_debugdata(file, table);
+	return ret < 0 ? ret : read_go(file, table);
 }
 
 /* Does one of the symbols start there? `*at` moves along with rising starts. */

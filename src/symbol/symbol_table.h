@@ -1,12 +1,12 @@
 /*
  * symbol_table - the functions of one executable: symbols of .symtab, .dynsym,
- * a separate debug file and .gnu_debugdata, PLT stubs, and extents of .eh_frame
- * that nothing names. One function per start; of its aliases the best name is
- * chosen, the same one everywhere: with a size before without, function before
- * label, global before weak before local, fewer leading underscores, longer,
- * then by bytes. A symbol without size ends where the next function begins, or its
- * call frame information or its section ends. Where that is far, the symbol is only the
- * nearest one before the code behind it (FUNCTION_NEAREST).
+ * a separate debug file and .gnu_debugdata, of a stripped Go program the table that
+ * its runtime uses, PLT stubs, and extents of .eh_frame that nothing names. One function per start;
+ * of its aliases the best name is chosen, the same one everywhere: with a size before without,
+ * function before label, global before weak before local, fewer leading underscores, longer, then
+ * by bytes. A symbol without size ends where the next function begins, or its call frame
+ * information or its section ends. Where that is far, the symbol is only the nearest one before the
+ * code behind it (FUNCTION_NEAREST).
  *
  * Names borrow from the files, which must outlive the table.
  */

@@ -15,8 +15,8 @@ struct extents;
 /* The executable segment that holds `vaddr`, or NULL. */
 const struct elf_segment *symbol_code_segment(const struct elf_file *file, uint64_t vaddr);
 
-/* The symbols of the file, of its debug file (or NULL) and of .gnu_debugdata: aliases, and symbols
- * without size, too. */
+/* The symbols of the file, of its debug file (or NULL) and of .gnu_debugdata, and where none of
+ * these is a symbol table the functions of a Go program: aliases, and symbols without size, too. */
 int symbol_table_read(const struct elf_file *file, const struct elf_file *debug,
 		      struct symbol_table *table);
 /* Stubs of the PLT, but for those where a symbol starts; the list is sorted by start. */

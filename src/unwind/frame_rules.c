@@ -10,7 +10,9 @@
 #include "base/number_map.h"
 #include "image/elf_file.h"
 #include "image/frame_entries.h"
+#include "image/go_functions.h"
 #include "unwind/frame_program.h"
+#include "unwind/go_rules.h"
 
 #define PADDING_MOST  16
 #define INIT_MOST     64  /* bytes of .init */
@@ -27,8 +29,9 @@ struct common {
 };
 
 struct entry {
-	struct frame_entry read; /* but for ->common */
-	uint32_t common;
+	struct frame_entry read; /* but for ->common; of a Go function the extent alone */
+	bool go;
+	uint32_t from;	/* the number of what it has in common with others, or of the Go function */
 	uint32_t order; /* of two about the same place the one that came first counts */
 };
 
@@ -37,6 +40,7 @@ struct making {
 	const struct frame_machine *machine;
 	struct frame_rules *out;
 	struct common *commons;
+	struct go_functions go;
 	struct entry *entries;
 	size_t common_count, common_capacity, entry_count, entry_capacity;
 	size_t row_capacity, rule_capacity;
@@ -122,6 +126,18 @@ static int add_common(struct making *making, const struct frame_common *read)
 	return 0;
 }
 
+static int append_entry(struct making *making, const struct entry *entry)
+{
+	int ret = array_reserve(&making->entries, &making->entry_capacity, making->entry_count,
+				sizeof(*making->entries));
+	if (ret < 0)
+		return ret;
+	making->entries[making->entry_count] = *entry;
+	making->entries[making->entry_count].order = (uint32_t)making->entry_count;
+	making->entry_count++;
+	return 0;
+}
+
 static int add_entry(void *context, const struct frame_entry *entry)
 {
 	struct making *making = context;
@@ -130,18 +146,34 @@ static int add_entry(void *context, const struct frame_entry *entry)
 	int ret = 0;
 	if (!last || last->read.at != entry->common->at || last->kind != making->kind)
 		ret = add_common(making, entry->common);
-	if (ret == 0)
-		ret = array_reserve(&making->entries, &making->entry_capacity, making->entry_count,
-				    sizeof(*making->entries));
 	if (ret < 0)
 		return ret;
-	making->entries[making->entry_count] =
-		(struct entry){ .read = *entry,
-				.common = (uint32_t)(making->common_count - 1),
-				.order = (uint32_t)making->entry_count };
-	making->entry_count++;
 	making->instruction_bytes += entry->instructions.size;
-	return 0;
+	const struct entry added = { .read = *entry, .from = (uint32_t)(making->common_count - 1) };
+	return append_entry(making, &added);
+}
+
+/* Go's functions come first: what .debug_frame says of them leaves out the frame pointer. */
+static int add_go_functions(struct making *making)
+{
+	int ret = go_functions_open(making->file, &making->go);
+	if (ret <= 0)
+		return ret;
+	ret = 0;
+	for (size_t i = 0; i < making->go.count && ret == 0; i++) {
+		struct go_function function;
+		if (!go_functions_get(&making->go, i, &function)) {
+			making->out->bad++;
+			continue;
+		}
+		const struct entry added = { .read = { .start = function.start,
+						       .size_bytes =
+							       function.end - function.start },
+					     .go = true,
+					     .from = (uint32_t)i };
+		ret = append_entry(making, &added);
+	}
+	return ret;
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -368,10 +400,25 @@ static void find_segments(struct making *making)
 		      compare_segments);
 }
 
+static int add_go_rows(struct making *making, const struct entry *entry,
+		       const struct elf_segment *segment)
+{
+	struct adding adding = { making, segment };
+	struct go_function function;
+	/* What made sense when it was added does so now. */
+	if (!go_functions_get(&making->go, entry->from, &function))
+		return 0;
+	struct span code = elf_file_code(making->file, function.start, entry->read.size_bytes);
+	return go_rules_run(&making->go, &function, making->machine->machine, code, add_rule,
+			    &adding);
+}
+
 static int add_entry_rows(struct making *making, const struct entry *entry,
 			  const struct elf_segment *segment)
 {
-	const struct common *common = &making->commons[entry->common];
+	if (entry->go)
+		return add_go_rows(making, entry, segment);
+	const struct common *common = &making->commons[entry->from];
 	struct adding adding = { making, segment };
 	struct frame_entry read = entry->read;
 	uint64_t room = segment->file_bytes - (read.start - segment->vaddr);
@@ -446,7 +493,9 @@ int frame_rules_read(const struct elf_file *file, struct frame_rules *out)
 	if (!making.machine || !file->wide)
 		return 0;
 	find_segments(&making);
-	int ret = read_section(&making, FRAMES_EH);
+	int ret = add_go_functions(&making);
+	if (ret == 0)
+		ret = read_section(&making, FRAMES_EH);
 	if (ret == 0)
 		ret = read_section(&making, FRAMES_DEBUG);
 	if (ret == 0) {

@@ -102,6 +102,29 @@ FRAME_INLINE enum walk_end walk_guess(struct walk_state *state, enum walk_machin
 	return state->ip ? WALK_GOES_ON : WALK_WHOLE;
 }
 
+/* To the caller whose frame pointer and return address are where ours points. */
+FRAME_INLINE enum walk_end walk_record(struct walk_state *state, enum walk_machine machine,
+				       uint64_t offset, void *context)
+{
+	uint64_t words[2];
+	(void)context;
+	if (state->fp_lost)
+		return WALK_LOST;
+	if (!state->fp)
+		return WALK_WHOLE;
+	if (WALK_READ(context, state->fp, words, 2))
+		return WALK_UNREADABLE;
+	state->sp = state->fp + offset;
+	state->sp_lost = 0;
+	state->fp = words[0];
+	state->ip = machine == WALK_AARCH64 ? WALK_ADDRESS_AARCH64(words[1]) : words[1];
+	state->link = words[1];
+	state->link_lost = machine != WALK_AARCH64;
+	state->returns = 1;
+	state->frames++;
+	return state->ip ? WALK_GOES_ON : WALK_WHOLE;
+}
+
 /* Stores the frame's address. */
 FRAME_INLINE enum walk_end walk_cfa(const struct walk_state *state, enum walk_machine machine,
 				    frame_rule rule, uint64_t *cfa, void *context)
@@ -306,6 +329,8 @@ FRAME_INLINE enum walk_end walk_step(struct walk_state *state, enum walk_machine
 		state->frames++;
 		return WALK_GOES_ON;
 	}
+	if (kind == FRAME_CFA_RECORD)
+		return walk_record(state, machine, (uint64_t)frame_rule_offset(rule), context);
 	end = walk_cfa(state, machine, rule, &cfa, context);
 	if (end != WALK_GOES_ON)
 		return end;

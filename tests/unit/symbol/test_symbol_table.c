@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <elf.h>
 
 #include "base/cleanup.h"
 #include "base/count_of.h"
@@ -13,6 +14,7 @@
 #include "symbol/record.h"
 #include "symbol/symbol_table.h"
 #include "support/elf_bytes.h"
+#include "support/go_table.h"
 #include "support/skip.h"
 #include "support/temporary_folder.h"
 #include "support/toolchain.h"
@@ -180,6 +182,40 @@ static void packed_debug_data_is_read(void **state)
 	assert_int_equal(symbol_table_find(&damaged, inner)->name.size, 0);
 }
 
+static void a_stripped_go_program_has_the_names_of_its_runtime(void **state)
+{
+	(void)state;
+	static const uint8_t code[20] = { 0x90 };
+	static const struct go_table_function functions[] = {
+		{ "main.main", code, 20, "0:4 24:12 0:4", false },
+		{ "main.(*list[go.shape.int]).add", code, 8, NULL, false },
+		{ "", code, 8, NULL, false },
+	};
+	for (int format = GO_TABLE_1_2; format < GO_TABLE_FORMATS; format++) {
+		const struct go_table_options options = { format, EM_X86_64, false };
+		CLEANUP(buffer_release)
+		struct buffer bytes = go_table_program(&options, functions, COUNT_OF(functions));
+		struct elf_file file;
+		CLEANUP(symbol_table_release) struct symbol_table table;
+		assert_int_equal(elf_file_parse(bytes.data, bytes.size, &file, NULL), 0);
+		assert_int_equal(symbol_table_build(&file, NULL, &table), 0);
+		assert_int_equal(table.bad, 0);
+		assert_int_equal(table.count, 2);
+		/* Without the padding, where it is known. */
+		uint64_t text = elf_file_section(&file, ".text")->vaddr;
+		for (size_t i = 0; i < 2; i++) {
+			assert_true(
+				span_equal(table.list[i].name, span_of_text(functions[i].name)));
+			assert_int_equal(table.list[i].start, text + 32 * i);
+			assert_int_equal(table.list[i].size_bytes, i ? 32 : 20);
+			assert_int_equal(table.list[i].source, SYMBOL_FROM_GO);
+			assert_int_equal(table.list[i].flags & FUNCTION_EXPORTED, 0);
+		}
+		assert_null(symbol_table_find(&table, text + 20));
+		elf_file_release(&file);
+	}
+}
+
 #define TEXT 0x10100
 
 /* An entry of a 32-bit .symtab. */
@@ -286,6 +322,7 @@ int main(void)
 		cmocka_unit_test(a_stripped_program_keeps_extents_without_names),
 		cmocka_unit_test(a_debug_file_gives_a_stripped_program_its_names_back),
 		cmocka_unit_test(packed_debug_data_is_read),
+		cmocka_unit_test(a_stripped_go_program_has_the_names_of_its_runtime),
 		cmocka_unit_test(symbols_of_32_bit_files_are_bounded_by_what_follows),
 		cmocka_unit_test(far_behind_a_symbol_without_size_it_is_the_nearest_alone),
 	};

@@ -115,6 +115,22 @@ static void each_way_to_the_caller(void **state)
 	assert_int_equal(run(&scene), WALK_WHOLE);
 	EXPECT_FRAMES(&scene, CODE + 4, CODE + 20);
 
+	/* from one stack to another, further down: a record there leads on */
+	scene = of_x86_64();
+	scene.registers[7] = STACK + 320;
+	scene.registers[6] = STACK + 64;
+	scene.rules[0] = frame_rule_of(FRAME_CFA_RECORD, FRAME_POINTER_SAME, 0, 0, 16);
+	scene.rules[1] = stack_rule(24);
+	scene.rules[2] = scene.rules[0];
+	scene.rules[3] = end_rule;
+	scene.words[8] = STACK + 192; /* and its stack pointer is behind the record */
+	scene.words[9] = CODE + 20;
+	scene.words[12] = CODE + 40;
+	scene.words[25] = CODE + 60;
+	assert_int_equal(run(&scene), WALK_WHOLE);
+	EXPECT_FRAMES(&scene, CODE + 4, CODE + 20, CODE + 40, CODE + 60);
+	assert_false(scene.frames[2].guessed);
+
 	/* a linkage table before and behind its push */
 	for (int behind = 0; behind <= 1; behind++) {
 		scene = of_x86_64();
@@ -276,6 +292,19 @@ static void each_reason_to_end(void **state)
 	scene.words[0] = CODE + 20;
 	assert_int_equal(run(&scene), WALK_LOST);
 	EXPECT_FRAMES(&scene, CODE + 4, CODE + 20);
+
+	/* the same of a record; without a frame pointer it is the outermost one; and a ring of them
+	 */
+	scene.rules[1] = frame_rule_of(FRAME_CFA_RECORD, FRAME_POINTER_SAME, 0, 0, 16);
+	assert_int_equal(run(&scene), WALK_LOST);
+	scene.rules[0] = scene.rules[1];
+	scene.registers[6] = 0;
+	assert_int_equal(run(&scene), WALK_WHOLE);
+	scene.registers[6] = STACK + 80;
+	scene.words[10] = STACK + 80;
+	scene.words[11] = CODE + 20;
+	assert_int_equal(run(&scene), WALK_TOO_DEEP);
+	assert_int_equal(scene.count, ROOM);
 
 	/* a recursion that has more frames than there is room for */
 	scene = of_x86_64();

@@ -115,18 +115,17 @@ static void each_way_to_the_caller(void **state)
 	assert_int_equal(run(&scene), WALK_WHOLE);
 	EXPECT_FRAMES(&scene, CODE + 4, CODE + 20);
 
-	/* from one stack to another, further down: a record there leads on */
+	/* records, of which one leads to what is further down, as on another stack */
 	scene = of_x86_64();
-	scene.registers[7] = STACK + 320;
-	scene.registers[6] = STACK + 64;
+	scene.registers[6] = STACK + 256;
 	scene.rules[0] = frame_rule_of(FRAME_CFA_RECORD, FRAME_POINTER_SAME, 0, 0, 16);
 	scene.rules[1] = stack_rule(24);
 	scene.rules[2] = scene.rules[0];
 	scene.rules[3] = end_rule;
-	scene.words[8] = STACK + 192; /* and its stack pointer is behind the record */
-	scene.words[9] = CODE + 20;
-	scene.words[12] = CODE + 40;
-	scene.words[25] = CODE + 60;
+	scene.words[32] = STACK + 64;
+	scene.words[33] = CODE + 20;
+	scene.words[36] = CODE + 40;
+	scene.words[9] = CODE + 60;
 	assert_int_equal(run(&scene), WALK_WHOLE);
 	EXPECT_FRAMES(&scene, CODE + 4, CODE + 20, CODE + 40, CODE + 60);
 	assert_false(scene.frames[2].guessed);

@@ -19,6 +19,8 @@
 #define START_MOST    256 /* bytes of hand-written code that starts a program */
 #define RECENT_RULES  256
 #define SEGMENTS_MOST 32 /* with code; files have one, or a few */
+/* Code without entries that is searched, of a file: C libraries have less; chromium has 236 MB. */
+#define SEARCHED_MOST (8u << 20)
 
 /* A kind of entries, with what holds at the first byte of each. */
 struct common {
@@ -50,6 +52,7 @@ struct making {
 		uint32_t number;      /* plus 1; 0: none */
 	} recent[RECENT_RULES];	      /* by their bits: most rows have one of a few rules */
 	size_t instruction_bytes;     /* of all entries */
+	size_t searched_bytes;	      /* for code that is known by its bytes */
 	enum frame_section_kind kind; /* that is read now */
 	const struct elf_segment *segments[SEGMENTS_MOST];
 	size_t segment_count;
@@ -348,6 +351,9 @@ static int add_gap(struct making *making, const struct elf_segment *segment, uin
 	int ret = add_row(making, offset, FRAME_CFA_NONE);
 	if (ret == 0)
 		ret = add_init(making, segment, start, code);
+	if (code.size > SEARCHED_MOST - making->searched_bytes)
+		code.size = SEARCHED_MOST - making->searched_bytes;
+	making->searched_bytes += code.size;
 	struct found_code found = find_known(making, code, 0);
 	while (ret == 0 && found.code) {
 		const struct known_code *known = found.code;

@@ -1,12 +1,13 @@
 /*
  * frame_rules - the rules of a whole file: rows, each of which holds from its place up to the next
- * one's. Made of .eh_frame and .debug_frame. Places are offsets in the file, so that whoever knows
+ * one's. Made of .eh_frame and .debug_frame, and of Go programs of their runtime's
+ * table (go_rules.h). Places are offsets in the file, so that whoever knows
  * what a process has mapped needs nothing else.
  *
  * What the tables do not say: a gap of up to 16 bytes belongs to what is before it, for that is
  * padding; a gap that holds the entry point is where stacks end; and known by their bytes are code
- * by which a signal handler returns, which AArch64's kernel and musl have without any information,
- * and what the C library puts into .init and .fini.
+ * by which a signal handler returns, which AArch64's kernel and musl have without any information
+ * (looked for in the first 8 MiB of such code), and what the C library puts into .init and .fini.
  */
 #pragma once
 

@@ -27,6 +27,7 @@
 #include "image/elf_file.h"
 #include "unwind/frame_pool.h"
 #include "unwind/frame_program.h"
+#include "support/elf_bytes.h"
 #include "support/skip.h"
 #include "unwind/frame_rules.h"
 
@@ -335,12 +336,41 @@ static void rules_of_large_programs_are_those_of_libdw(void **state)
 		SKIP("none of them is here");
 }
 
+/* Code without entries is searched for what signals' handlers return by, and a large program has
+ * much of it. */
+static void as_much_code_is_searched_as_a_library_has(void **state)
+{
+	static const uint8_t sigreturn[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	const size_t size = 9u << 20, near = 7u << 20, far = size - 64;
+	(void)state;
+	uint8_t *code = calloc(1, size);
+	assert_non_null(code);
+	memcpy(code + near, sigreturn, sizeof(sigreturn));
+	memcpy(code + far, sigreturn, sizeof(sigreturn));
+	struct elf_bytes_section text = {
+		".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, code, size, 0, 0
+	};
+	CLEANUP(buffer_release)
+	struct buffer bytes = elf_bytes_make(true, EM_X86_64, 0x400000, &text, 1);
+	struct elf_file file;
+	struct frame_rules rules;
+	assert_int_equal(elf_file_parse(bytes.data, bytes.size, &file, NULL), 0);
+	assert_int_equal(frame_rules_read(&file, &rules), 0);
+	uint64_t start = elf_file_section(&file, ".text")->offset;
+	assert_int_equal(frame_rule_cfa(frame_rules_find(&rules, start + near)), FRAME_CFA_SIGNAL);
+	assert_int_equal(frame_rules_find(&rules, start + far), FRAME_CFA_NONE);
+	frame_rules_release(&rules);
+	elf_file_release(&file);
+	free(code);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules_of_what_this_program_runs_are_those_of_libdw),
 		cmocka_unit_test(rules_of_large_programs_are_those_of_libdw),
 		cmocka_unit_test(what_begins_and_ends_a_library_has_rules),
+		cmocka_unit_test(as_much_code_is_searched_as_a_library_has),
 	};
 	return cmocka_run_group_tests_name("frame rules", tests, NULL, NULL);
 }

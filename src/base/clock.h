@@ -24,6 +24,14 @@ static inline uint64_t clock_raw_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Since the machine began, with the time that it slept. */
+static inline uint64_t clock_boot_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* A length of time, as getrusage(2) gives it. */
 static inline uint64_t clock_timeval_ns(const struct timeval *time)
 {

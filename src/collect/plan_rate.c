@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "advice/cost_memory.h"
 #include "advice/sample_cost.h"
+#include "base/clock.h"
 #include "collect/perf_limits.h"
 #include "collect/plan.h"
 #include "machine/event.h"
@@ -50,25 +52,49 @@ static size_t budgeted_samplers(const struct plan *plan)
 	return count;
 }
 
-/* The rate of each event, in Hz, that the budget pays for, of samples apart and others together:
- * measures what one sample costs on this machine. */
+/* What a sample of the sampler costs, as remembered from a recording before or measured now;
+ * *age_ns: since when. */
+static int find_cost(const struct plan *plan, const struct sampler *sampler,
+		     struct sample_cost *cost, uint64_t *age_ns)
+{
+	enum {
+		ALONE,
+		WITH_MEMORY,
+		WALKED
+	} added = sampler->memory   ? WITH_MEMORY
+		  : sampler->walked ? WALKED
+				    : ALONE;
+	const struct sample_extra *const extras[] = { NULL, plan->counters.memory,
+						      plan->counters.walker };
+	struct event event = *sampler->event;
+	char folder[256];
+	counters_ask_for_user(&plan->counters, sampler, &event.attr);
+	cost_memory_folder(folder, sizeof(folder));
+	uint64_t key = cost_memory_key(&event, added);
+	*age_ns = 0;
+	if (cost_memory_find(folder, key, clock_boot_ns(), cost, age_ns))
+		return 0;
+	int ret = sample_cost_measure(&event, (int64_t)perf_limit_sample_rate(), extras[added],
+				      cost, NULL);
+	/* What cannot be written is measured again. */
+	if (ret == 0)
+		cost_memory_put(folder, key, clock_boot_ns(), cost);
+	return ret;
+}
+
+/* The rate of each event, in Hz, that the budget pays for, of samples apart and others together, by
+ * what one sample costs on this machine. */
 static double budget_rate(struct plan *plan, const struct collect_options *options)
 {
 	double percent = budget_percent(options);
 	double share = plan->edges ? 1 - EDGE_SHARE : 1;
 	size_t first = fullest(plan);
 	bool apart = plan->samplers[first].apart;
-	struct event event = *plan->samplers[first].event;
-	counters_ask_for_user(&plan->counters, &plan->samplers[first], &event.attr);
-	int64_t limit = (int64_t)perf_limit_sample_rate();
 	struct sample_cost cost;
 	size_t events = budgeted_samplers(plan);
-	char sentence[256], each[48] = "";
-	if (sample_cost_measure(&event, limit,
-				plan->samplers[first].memory   ? plan->counters.memory
-				: plan->samplers[first].walked ? plan->counters.walker
-							       : NULL,
-				&cost, NULL) < 0) {
+	char sentence[256], each[48] = "", before[48] = "";
+	uint64_t age_ns;
+	if (find_cost(plan, &plan->samplers[first], &cost, &age_ns) < 0) {
 		snprintf(sentence, sizeof(sentence),
 			 "the cost of a sample could not be measured: %d samples a second and CPU",
 			 DEFAULT_RATE_HZ);
@@ -85,9 +111,12 @@ static double budget_rate(struct plan *plan, const struct collect_options *optio
 					: rate;
 	if (events > 1)
 		snprintf(each, sizeof(each), " of each of %zu events", events);
+	if (age_ns)
+		snprintf(before, sizeof(before), ", measured %u min ago",
+			 (unsigned)(age_ns / 60000000000));
 	snprintf(sentence, sizeof(sentence),
-		 "a sample costs %.1f us here: %g %% of a CPU buys %" PRIu64 " a second%s%s%s%s",
-		 cost.ns / 1000, percent, rate, each,
+		 "a sample costs %.1f us here%s: %g %% of a CPU buys %" PRIu64 " a second%s%s%s%s",
+		 cost.ns / 1000, before, percent, rate, each,
 		 plan->edges ? ", interpreting them included" : "",
 		 !apart		     ? ""
 		 : options->apart_hz ? ", those with stacks or registers not included"

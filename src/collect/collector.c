@@ -17,6 +17,7 @@
 #include "bpf/user_stack.h"
 #include "collect/own_cost.h"
 #include "collect/perf_limits.h"
+#include "collect/stacks.h"
 #include "machine/event.h"
 #include "machine/haste.h"
 #include "machine/pid_namespace.h"
@@ -409,6 +410,10 @@ int collector_start(struct collector *collector, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory");
 	ring_keeper_start(&session->keeper, session->counters.rings,
 			  2 * session->counters.cpu_count, &session->counters.samplers[0].layout);
+	if (session->stacks == COLLECT_STACKS_RULES &&
+	    collector->options.target != COLLECT_COMMAND &&
+	    stacks_prepare(session, collector->options.pids, collector->options.pid_count) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
 	collector->epoch_begin_ns = clock_monotonic_ns();
 	collector->epoch_start_real_ns = clock_realtime_ns();
 	hotplug_start(&collector->hotplug, &session->counters, collector->epoch_begin_ns);

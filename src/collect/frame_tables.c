@@ -113,6 +113,12 @@ int frame_tables_look_up(struct frame_tables *tables, uint32_t number, uint64_t 
 	return 0;
 }
 
+int frame_tables_make(struct frame_tables *tables, uint32_t number)
+{
+	struct frame_tables_file *file;
+	return need(tables, number, &file);
+}
+
 /* The walker has no room for more files: it is told anew, of those that are still used. 0 or a
  * negative errno. */
 static int make_room(struct frame_tables *tables)
@@ -172,10 +178,11 @@ void frame_tables_retry(struct frame_tables *tables)
 int frame_tables_prepare(struct frame_tables *tables, uint32_t number,
 			 const struct user_stack_key *key)
 {
-	if (!tables->walker ||
-	    (number < tables->capacity && tables->list[number].state != FRAME_TABLES_NEW))
-		return 0;
-	return frame_tables_tell(tables, number, key);
+	const struct frame_tables_file *file =
+		number < tables->capacity ? &tables->list[number] : NULL;
+	bool new = !file || file->state == FRAME_TABLES_NEW;
+	bool made = file && file->state == FRAME_TABLES_THERE && !file->told;
+	return tables->walker && (new || made) ? frame_tables_tell(tables, number, key) : 0;
 }
 
 int frame_tables_tell_none(struct frame_tables *tables, uint32_t number,

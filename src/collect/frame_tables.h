@@ -51,6 +51,9 @@ void frame_tables_release(struct frame_tables *tables); /* also right for a zero
  * takes as long as reading the file. 0 or -ENOMEM. */
 int frame_tables_look_up(struct frame_tables *tables, uint32_t number, uint64_t offset,
 			 struct walk_place *place);
+/* Makes a file's table, if there is none yet, so that nobody has to wait for it later. 0 or
+ * -ENOMEM. */
+int frame_tables_make(struct frame_tables *tables, uint32_t number);
 /* Tells the walker the rules of a file, which it knows by that key. 0 or -ENOMEM. */
 int frame_tables_tell(struct frame_tables *tables, uint32_t number,
 		      const struct user_stack_key *key);

@@ -20,12 +20,23 @@
 #define MAPS_LIMIT	   (64u << 20) /* 65530 mappings of long paths */
 #define STRANGE_MAPS_LIMIT (16u << 20)
 #define SMALL_LIMIT	   65536
+#define BUSY_PART	   50
 #define PF_KTHREAD	   0x00200000 /* include/linux/sched.h */
 
 static void close_directory(DIR **directory)
 {
 	if (*directory)
 		closedir(*directory);
+}
+
+/* Whether it runs now, or took a fiftieth of its life or more in CPU time. */
+static bool is_busy(const struct proc_stat *stat)
+{
+	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t start_ns = stat->start_ticks * tick_ns, now_ns = clock_boot_ns();
+	uint64_t taken_ns = (stat->user_ticks + stat->system_ticks) * tick_ns;
+	return stat->state == 'R' ||
+	       (start_ns < now_ns && taken_ns >= (now_ns - start_ns) / BUSY_PART);
 }
 
 /* Takes the name alone, of a process of which no more can be read: its samples have that. */
@@ -66,6 +77,7 @@ static int read_stat(struct session *session, struct share *share, uint32_t pid,
 		 (const char *)stat.name.data);
 	process->kernel = stat.flags & PF_KTHREAD;
 	process->threads = stat.threads;
+	process->busy = is_busy(&stat);
 	process->start_ns = stat.start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 	*found = process;
 	return 0;

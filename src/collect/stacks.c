@@ -2,9 +2,12 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "bpf/user_stack.h"
 #include "collect/session.h"
 #include "unwind/stack_walk.h"
+
+#define PREPARING_NS UINT64_C(1000000000)
 
 /* A walk, and what its look_up() needs. */
 struct walking {
@@ -143,6 +146,34 @@ static int add_walked(struct session *session, struct process *process,
 				   .mask = WALK_MASK,
 				   .stack = read.stack };
 	return walk_copy(session, process, sample, &walk, cut);
+}
+
+static bool is_wanted(const struct process *process, const pid_t *pids, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (process->pid == (uint32_t)pids[i])
+			return true;
+	return !count && process->busy && !process->kernel;
+}
+
+int stacks_prepare(struct session *session, const pid_t *pids, size_t count)
+{
+	uint64_t begin_ns = clock_monotonic_ns();
+	size_t position = 0;
+	int ret = 0;
+	for (const struct process *process;
+	     ret == 0 && (process = number_map_next(&session->processes.processes, &position));) {
+		struct mapping_place place = { 0 };
+		const struct mapping *mapping;
+		if (!process->space || !is_wanted(process, pids, count))
+			continue;
+		while (ret == 0 && (mapping = address_space_next(process->space, &place)) &&
+		       clock_monotonic_ns() - begin_ns < PREPARING_NS &&
+		       session_wish(session) == COLLECT_GO_ON)
+			if (!file_is_runtime_code(file_table_get(&session->files, mapping->file)))
+				ret = frame_tables_make(&session->frames, mapping->file);
+	}
+	return ret;
 }
 
 int stacks_tell_rules(struct session *session, struct process *process, struct span added)

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/span.h"
 #include "intake/code_mode.h"
@@ -32,6 +34,10 @@ struct stacks_sample {
 	bool walked; /* the user's callers are in `added`, else in the sample itself */
 };
 
+/* Before samples come: makes the rules of what the processes of these pids have mapped, without any
+ * (count 0) of those that took CPU time of late; what takes longer than a second is left for
+ * when a stack leads there. 0 or -ENOMEM. */
+int stacks_prepare(struct session *session, const pid_t *pids, size_t count);
 /* Where the kernel lacked the rules of a file they are told for the next time, before anything else
  * is done with the sample, which may take a while. 0 or -ENOMEM. */
 int stacks_tell_rules(struct session *session, struct process *process, struct span added);

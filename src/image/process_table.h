@@ -36,6 +36,7 @@ struct process {
 	bool mute;     /* reading its /proc/PID/maps got no answer: it is not read again */
 	bool narrow;   /* runs 32-bit code */
 	bool execed;   /* its program began while we watched */
+	bool busy;     /* for the owner: it took CPU time of late, when it was seen first */
 	bool mapped;   /* for the owner: whether it was told of a mapping; an exec sets it to false */
 	/* For the owner, 0 in a new process; children inherit `group`, not `context`. A new name,
 	   or an exec, sets `context` and `asked` to 0. */

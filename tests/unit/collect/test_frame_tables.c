@@ -12,11 +12,14 @@
 #include "base/buffer.h"
 #include "collect/file_learn.h"
 #include "collect/frame_tables.h"
+#include "unwind/frame_rules.h"
+#include "unwind/frame_table.h"
 
 #define FILE_NUMBER 3u
 
 /* What reading the file ends with next, and what the walker was told last. */
 static int answer;
+static struct buffer table_bytes;
 static unsigned reads, forgotten;
 static enum { NOTHING, NO_RULES, RULES, POSTPONED } told;
 
@@ -24,9 +27,9 @@ int __wrap_file_learn_frames(struct file_table *files, uint32_t number, struct b
 int __wrap_file_learn_frames(struct file_table *files, uint32_t number, struct buffer *out)
 {
 	(void)files;
-	(void)out;
 	assert_int_equal(number, FILE_NUMBER);
 	reads++;
+	buffer_append(out, table_bytes.data, table_bytes.size);
 	return answer;
 }
 
@@ -133,12 +136,42 @@ static void rules_that_are_too_large_count_and_are_none(void **state)
 	frame_tables_release(&tables);
 }
 
+static const frame_rule rule_of_all = FRAME_CFA_END;
+
+/* What was made before anybody asked is told where the file is mapped, and not read again. */
+static void a_table_that_is_made_already_is_told(void **state)
+{
+	struct frame_tables tables;
+	struct frame_row row = { 0, 0 };
+	frame_rule rule = rule_of_all;
+	const struct frame_rules rules = { &row, 1, &rule, 1, 0 };
+	(void)state;
+	begin(&tables);
+	tables.walker = NULL; /* the pool has memory of its own */
+	frame_tables_init(&tables, NULL, NULL);
+	assert_int_equal(frame_table_put(&rules, WALK_MACHINE, &table_bytes), 0);
+	answer = 0;
+	assert_int_equal(frame_tables_make(&tables, FILE_NUMBER), 0);
+	assert_int_equal(tables.list[FILE_NUMBER].state, FRAME_TABLES_THERE);
+	static int walker;
+	tables.walker = (struct user_stack *)&walker;
+	assert_int_equal(frame_tables_prepare(&tables, FILE_NUMBER, &key), 0);
+	assert_int_equal(told, RULES);
+	told = NOTHING;
+	assert_int_equal(frame_tables_prepare(&tables, FILE_NUMBER, &key), 0);
+	assert_int_equal(told, NOTHING); /* it is told already */
+	assert_int_equal(reads, 1);
+	buffer_release(&table_bytes);
+	frame_tables_release(&tables);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_that_was_refused_is_postponed_and_asked_for_again),
 		cmocka_unit_test(the_first_that_may_be_tried_again_is_not_kept_waiting),
 		cmocka_unit_test(rules_that_are_too_large_count_and_are_none),
+		cmocka_unit_test(a_table_that_is_made_already_is_told),
 	};
 	return cmocka_run_group_tests_name("frame tables", tests, NULL, NULL);
 }

@@ -18,7 +18,6 @@
 
 #define FILE_NAME  "sample-costs"
 #define FILE_BYTES 8192u
-#define ROOTS	   "/run/culprit"
 #define BOOT_SIZE  64
 
 struct entry {
@@ -30,18 +29,6 @@ struct remembered {
 	struct entry entries[COST_MEMORY_ENTRIES];
 	size_t count;
 };
-
-void cost_memory_folder(char *folder, size_t size)
-{
-	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
-	int length = 0;
-	if (geteuid() == 0)
-		length = snprintf(folder, size, "%s", ROOTS);
-	else if (runtime && runtime[0] == '/')
-		length = snprintf(folder, size, "%s/culprit", runtime);
-	if (length <= 0 || (size_t)length >= size)
-		folder[0] = 0;
-}
 
 uint64_t cost_memory_key(const struct event *event, unsigned extra)
 {
@@ -59,7 +46,7 @@ static bool is_own(int fd, mode_t kind)
 /* A descriptor of the folder, or a negative errno. */
 static int open_folder(const char *folder, bool make)
 {
-	if (!folder[0])
+	if (!folder)
 		return -ENOENT;
 	if (make && mkdir(folder, 0755) != 0 && errno != EEXIST)
 		return -errno;
@@ -172,7 +159,7 @@ int cost_memory_put(const char *folder, uint64_t key, uint64_t now_ns,
 	struct remembered remembered;
 	char boot[BOOT_SIZE];
 	CLEANUP(buffer_release) struct buffer text = { 0 };
-	if (!folder[0] || cost->busy_ratio > COST_MEMORY_BUSY)
+	if (!folder || cost->busy_ratio > COST_MEMORY_BUSY)
 		return 0;
 	int fd = open_folder(folder, true);
 	if (fd < 0)

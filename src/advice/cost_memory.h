@@ -1,7 +1,8 @@
 /*
  * cost_memory - what a sample costs, remembered from one recording to the next: for an hour of the
- * same boot, in a file of the user's own that does not outlive it (/run/culprit of root's,
- * $XDG_RUNTIME_DIR/culprit of others). A file that others than the user can write is not believed.
+ * same boot, in a file below a folder of the user's own, which should not outlive the boot. A file
+ * or folder that others than the user can write is not believed. NULL as the folder: nothing is
+ * remembered.
  */
 #pragma once
 
@@ -19,8 +20,6 @@ struct event;
 	0.05 /* where other work took more of the time, the cost is of that, too                   \
 	      */
 
-/* The folder of this user's, "" where there is none. Nothing is made. */
-void cost_memory_folder(char *folder, size_t size);
 /* What the cost depends on but for the machine: the event as it is opened, and what is added to its
  * samples (0: nothing). */
 uint64_t cost_memory_key(const struct event *event, unsigned extra);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -274,10 +275,21 @@ static unsigned identity_asked(void)
 	       (asked.per_cpu ? COLLECT_PER_CPU : 0u);
 }
 
+/* A folder of this user's whose files end with the boot, or with the session; NULL: there is none.
+ */
+static const char *cost_folder(char *folder, size_t size)
+{
+	const char *runtime = geteuid() == 0 ? "/run" : secure_getenv("XDG_RUNTIME_DIR");
+	int length =
+		runtime && runtime[0] == '/' ? snprintf(folder, size, "%s/culprit", runtime) : 0;
+	return length > 0 && (size_t)length < size ? folder : NULL;
+}
+
 /* 0 or the exit status. */
 static int open_recorder(struct recorder *recorder, const struct event_list *events,
 			 const struct tasks *tasks)
 {
+	static char folder[512];
 	struct collect_options collect = {
 		.pids = tasks->pids,
 		.pid_count = tasks->pid_count,
@@ -293,6 +305,7 @@ static int open_recorder(struct recorder *recorder, const struct event_list *eve
 		.frequency_hz = asked.frequency_hz,
 		.apart_hz = asked.apart_hz,
 		.overhead_percent = asked.overhead_percent,
+		.cost_folder = cost_folder(folder, sizeof(folder)),
 		.fixed_period = asked.has_period || asked.no_random,
 		.delayed = asked.delay_ns > 0,
 		.engine = !asked.engine		? COLLECT_ENGINE_USUAL

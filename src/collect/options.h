@@ -79,6 +79,8 @@ struct collect_options {
 	 * quarter of those. */
 	uint64_t apart_hz;
 	double overhead_percent; /* the budget, of one CPU; 0: 1 % */
+	const char
+		*cost_folder; /* where the cost of a sample is remembered (advice/cost_memory.h) */
 	bool fixed_period;	 /* periods are not drawn at random */
 	bool delayed;		 /* the command runs for a while before collector_start() */
 	enum collect_engine engine;

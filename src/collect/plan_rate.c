@@ -54,7 +54,7 @@ static size_t budgeted_samplers(const struct plan *plan)
 
 /* What a sample of the sampler costs, as remembered from a recording before or measured now;
  * *age_ns: since when. */
-static int find_cost(const struct plan *plan, const struct sampler *sampler,
+static int find_cost(const struct plan *plan, const char *folder, const struct sampler *sampler,
 		     struct sample_cost *cost, uint64_t *age_ns)
 {
 	enum {
@@ -67,9 +67,7 @@ static int find_cost(const struct plan *plan, const struct sampler *sampler,
 	const struct sample_extra *const extras[] = { NULL, plan->counters.memory,
 						      plan->counters.walker };
 	struct event event = *sampler->event;
-	char folder[256];
 	counters_ask_for_user(&plan->counters, sampler, &event.attr);
-	cost_memory_folder(folder, sizeof(folder));
 	uint64_t key = cost_memory_key(&event, added);
 	*age_ns = 0;
 	if (cost_memory_find(folder, key, clock_boot_ns(), cost, age_ns))
@@ -94,7 +92,7 @@ static double budget_rate(struct plan *plan, const struct collect_options *optio
 	size_t events = budgeted_samplers(plan);
 	char sentence[256], each[48] = "", before[48] = "";
 	uint64_t age_ns;
-	if (find_cost(plan, &plan->samplers[first], &cost, &age_ns) < 0) {
+	if (find_cost(plan, options->cost_folder, &plan->samplers[first], &cost, &age_ns) < 0) {
 		snprintf(sentence, sizeof(sentence),
 			 "the cost of a sample could not be measured: %d samples a second and CPU",
 			 DEFAULT_RATE_HZ);

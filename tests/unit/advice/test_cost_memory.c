@@ -76,8 +76,8 @@ static void a_busy_machine_is_not_remembered(void **state)
 	busy.busy_ratio = 2 * COST_MEMORY_BUSY;
 	assert_int_equal(cost_memory_put(folder.path, 1, NOW, &busy), 0);
 	assert_false(knows(folder.path, 1, NOW));
-	assert_int_equal(cost_memory_put("", 1, NOW, &cost), 0);
-	assert_false(knows("", 1, NOW));
+	assert_int_equal(cost_memory_put(NULL, 1, NOW, &cost), 0);
+	assert_false(knows(NULL, 1, NOW));
 }
 
 /* Puts a text where the file is, with these rights. */

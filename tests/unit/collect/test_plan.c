@@ -254,10 +254,7 @@ static void events_share_the_budget(void **state)
 		assert_int_equal(make(&w), 0);
 		double cost_us = 0, percent = 0;
 		unsigned long rate = 0;
-		/* now, or by a recording before */
-		if (sscanf(w.notes, "a sample costs %lf us here%*[^:]: %lf %% of a CPU buys %lu",
-			   &cost_us, &percent, &rate) != 3 &&
-		    sscanf(w.notes, "a sample costs %lf us here: %lf %% of a CPU buys %lu",
+		if (sscanf(w.notes, "a sample costs %lf us here: %lf %% of a CPU buys %lu",
 			   &cost_us, &percent, &rate) != 3) {
 			release(&w);
 			SKIP("the cost of a sample cannot be measured here");

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/cursor.h"
 #include "image/elf_file.h"
 #include "image/relocations.h"
@@ -47,7 +48,7 @@ static bool read_word(struct span table, size_t at, size_t bytes, uint64_t *word
 static const struct elf_section *find_section(const struct elf_file *file)
 {
 	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		const struct elf_section *section = elf_file_section(file, names[i]);
 		if (section)
 			return section;
@@ -133,7 +134,7 @@ static const struct go_format *find_format(const struct elf_file *file, struct s
 	    !read_word(table, 0, 4, &magic) || table.size < HEADER_BYTES || bytes[4] || bytes[5] ||
 	    !bytes[6] || bytes[7] != WORD_BYTES)
 		return NULL;
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(formats); i++)
 		if (formats[i].magic == magic)
 			return &formats[i];
 	return NULL;

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "image/go_functions.h"
 
 #define PROLOGUE_X86	 64 /* bytes, from where the frame is made on, in which rbp is saved */
@@ -93,8 +94,8 @@ static const struct instruction points[] = { { { 0x48, 0x89, 0xe5 }, 3, 0 },
 					     { { 0x48, 0x8d, 0xac, 0x24 }, 4, 4 } };
 #define PUSH_RBP 0x55
 
-/* The first of a kind of instruction in the code, and how far it is from the code's start to its
- * end; NULL: there is none. */
+/* The first instruction of a kind in the code; *end: how far behind the code's start it ends. NULL:
+ * there is none. */
 static const struct instruction *find_instruction(struct span code, const struct instruction *kind,
 						  size_t count, size_t *end)
 {
@@ -126,8 +127,7 @@ static void look_for_saving(struct making *making, const struct go_range *range)
 		making->saved_at = -16;
 		return;
 	}
-	const struct instruction *found =
-		find_instruction(code, saves, sizeof(saves) / sizeof(saves[0]), &end);
+	const struct instruction *found = find_instruction(code, saves, COUNT_OF(saves), &end);
 	if (!found)
 		return;
 	const uint8_t *displacement = (const uint8_t *)code.data + end - found->displacement_bytes;
@@ -144,7 +144,7 @@ static uint64_t pointed_x86(const struct making *making, uint64_t end)
 {
 	struct span code = code_at(making, making->framed_from, end, PROLOGUE_X86);
 	size_t after;
-	return find_instruction(code, points, sizeof(points) / sizeof(points[0]), &after)
+	return find_instruction(code, points, COUNT_OF(points), &after)
 		       ? making->framed_from + after
 		       : 0;
 }

@@ -220,6 +220,8 @@ void go_depths_begin(const struct go_functions *functions, const struct go_funct
  * it stays; the change 0 ends them, except at first. */
 bool go_depths_next(struct go_depths *depths, struct go_range *range)
 {
+	if (!depths->left.size)
+		return false;
 	struct cursor cursor = cursor_of(depths->left.data, depths->left.size);
 	uint64_t change = cursor_varint(&cursor);
 	uint64_t length = cursor_varint(&cursor);

@@ -215,7 +215,7 @@ def sample_cost(culprit, percent):
     """The rate that the budget buys, and what a sample costs in us."""
     said = subprocess.run([culprit, "record", "-a", "--overhead", str(percent), "--duration", "200ms", "-o", "try.prof"],
                           capture_output=True, text=True).stderr
-    found = re.search(r"a sample costs ([\d.]+) us here: \S+ % of a CPU buys (\d+) a second", said)
+    found = re.search(r"a sample costs ([\d.]+) us here(?:, measured \d+ min ago)?: \S+ % of a CPU buys (\d+) a second", said)
     if not found:
         sys.exit(f"overhead: culprit record: {said}")
     return int(found[2]), float(found[1])

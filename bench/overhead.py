@@ -6,7 +6,8 @@ As many copies of a workload as there are CPUs run at once, so that whatever a r
 from them. In each round they run once under each recorder and once under none, in an order drawn by
 chance. What a recorder costs is the mean, over rounds, of the logarithm of its time over that of nobody
 in the same round; its interval is of Student's t, 95 %. Recorders begin some seconds before the clock
-does and end after it: what is measured is a recording that goes on, not how it looks around at first.
+does, see the work once, and end after it: what is measured is a recording that goes on, not how it looks
+around at first.
 "nobody again" is nobody a second time: its interval has to hold 0.
 
 At first stands what the interrupts alone must cost, by what `culprit record` found that a sample does.
@@ -198,6 +199,7 @@ def run(name, recorders, seconds, chance):
         for recorder in order:
             recording = Recorder(recorders[recorder]) if recorders.get(recorder) else None
             time.sleep(SETTLED_S)
+            timed(command)  # its files are new to the recorder once
             before = recording.own() if recording else 0
             times[recorder] = timed(command)
             if recording:
@@ -240,7 +242,7 @@ def main():
     interrupts = rate * cost_us / 1e6
     print(f"budget {options.percent:g} %: {rate} samples a second and CPU; each costs {cost_us} us: its interrupts must cost "
           f"{100 * interrupts:.2f} %")
-    record = [options.culprit, "record", "-q", "-a", "-F", str(rate), "-o", "o.prof"]
+    record = [options.culprit, "record", "-q", "-a", "--overhead", str(options.percent), "-o", "o.prof"]
     recorders = {"nobody again": None, "culprit record -a": record, "culprit record -a -g": [*record, "-g"],
                  "culprit record -a --engine bpf": [*record, "--engine", "bpf"]}
     if subprocess.run([*recorders["culprit record -a --engine bpf"], "--duration", "100ms"], capture_output=True).returncode:

@@ -189,6 +189,28 @@ static void signals_are_walked_through(void **state)
 	EXPECT_FRAMES(&scene, CODE + 4, CODE + 20, CODE + 32, CODE + 52);
 }
 
+static void a_record_below_a_copy_is_that_of_its_caller(void **state)
+{
+	(void)state;
+	struct scene scene = of_aarch64();
+	scene.registers[29] = STACK - 8;
+	scene.rules[0] = frame_rule_of(FRAME_CFA_RECORD, FRAME_POINTER_SAME, 0, 0, 40);
+	scene.rules[1] = frame_rule_of(FRAME_CFA_RECORD, FRAME_POINTER_SAME, 0, 0, 56);
+	scene.rules[2] = end_rule;
+	scene.words[0] = CODE + 20; /* of a frame of 32 bytes, above which the next record is */
+	scene.words[4] = CODE + 36;
+	assert_int_equal(run(&scene), WALK_WHOLE);
+	EXPECT_FRAMES(&scene, CODE + 4, CODE + 20, CODE + 36);
+	/* Not where the frame pointer leads elsewhere, nor of another machine. */
+	scene.registers[29] = STACK - 16;
+	assert_int_equal(run(&scene), WALK_UNREADABLE);
+	struct scene other = of_x86_64();
+	other.registers[6] = STACK - 8;
+	other.rules[0] = scene.rules[0];
+	other.words[0] = CODE + 20;
+	assert_int_equal(run(&other), WALK_UNREADABLE);
+}
+
 static void frames_of_aarch64_may_be_large(void **state)
 {
 	(void)state;
@@ -347,6 +369,7 @@ int main(void)
 		cmocka_unit_test(each_way_to_the_caller),
 		cmocka_unit_test(signals_are_walked_through),
 		cmocka_unit_test(frames_of_aarch64_may_be_large),
+		cmocka_unit_test(a_record_below_a_copy_is_that_of_its_caller),
 		cmocka_unit_test(without_a_rule_leaves_and_frame_pointers_are_tried),
 		cmocka_unit_test(each_reason_to_end),
 		cmocka_unit_test(narrow_programs_are_followed_by_frame_pointers),

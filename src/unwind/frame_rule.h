@@ -26,8 +26,10 @@ enum frame_cfa {
 	FRAME_CFA_LINKED, /* stack pointer + offset, and the return address is in the register
 			     FRAME_LINK (x86-64 alone: vfork(3) keeps it in rdi) */
 	FRAME_CFA_RECORD, /* frame pointer + offset, and at the frame pointer are the caller's and
-			     the return address, whichever stack that is on: Go's functions of
-			     AArch64, and those that go to another stack */
+			     the return address, whichever stack that is on: Go's functions that go
+			     to another stack */
+	FRAME_CFA_BELOW,  /* AArch64: stack pointer + offset, and at the stack pointer is the return
+			     address, the caller's frame pointer 8 bytes below: Go's functions */
 	FRAME_CFA_BAD,	  /* is said in a way that has no rule here */
 	FRAME_CFAS
 };

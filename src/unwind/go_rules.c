@@ -205,8 +205,10 @@ static frame_rule rule_aarch64(uint32_t depth)
 				       (int16_t)(-(int)depth - 8), (int32_t)depth);
 }
 
-static int add_range_aarch64(const struct making *making, const struct go_range *range)
+static int add_range_aarch64(const struct making *making, const struct go_range *range,
+			     bool switching)
 {
+	int32_t depth = (int32_t)range->depth;
 	frame_rule stack = rule_aarch64(range->depth);
 	uint64_t from = range->depth ? making->pointed_from : 0;
 	uint64_t last = range->end - 4; /* what gives the frame back */
@@ -216,15 +218,15 @@ static int add_range_aarch64(const struct making *making, const struct go_range 
 	if (ret || !from || from >= range->end)
 		return ret;
 	from = from > range->start ? from : range->start;
-	ret = making->add(making->context, from,
-			  frame_rule_of(FRAME_CFA_RECORD, FRAME_POINTER_SAME, 0, 0,
-					(int32_t)range->depth + 8));
+	ret = making->add(
+		making->context, from,
+		switching ? frame_rule_of(FRAME_CFA_RECORD, FRAME_POINTER_SAME, 0, 0, depth + 8)
+			  : frame_rule_of(FRAME_CFA_BELOW, FRAME_POINTER_SAME, 0, 0, depth));
 	if (ret || last <= from)
 		return ret;
 	if (has_word(making, last - 4, LDP_X29_X30))
 		return making->add(making->context, last,
-				   frame_rule_of(FRAME_CFA_STACK, FRAME_POINTER_SAME, 0, 0,
-						 (int32_t)range->depth));
+				   frame_rule_of(FRAME_CFA_STACK, FRAME_POINTER_SAME, 0, 0, depth));
 	return has_word(making, last - 4, LDUR_X29) ? making->add(making->context, last, stack) : 0;
 }
 
@@ -285,7 +287,7 @@ int go_rules_run(const struct go_functions *functions, const struct go_function 
 	uint64_t end = function->start;
 	while (ret == 0 && go_depths_next(&depths, &range)) {
 		ret = making.x86 ? add_range_x86(&making, &range, switching)
-				 : add_range_aarch64(&making, &range);
+				 : add_range_aarch64(&making, &range, switching);
 		end = range.end;
 	}
 	/* Padding, which a return may lead to; or code of which nothing is said. */

@@ -113,24 +113,6 @@ static struct walk_place look_up(const struct stack_walk *walk, const struct wal
 	return place;
 }
 
-/* A copy begins at the stack pointer, and Go's innermost frame of AArch64 has its record 8 bytes
- * below, with the return address at the stack pointer. The caller's record, if it is Go's too, is
- * as near to the caller's stack pointer. */
-static enum walk_end step_below_copy(struct walk_state *state, frame_rule rule, struct copy *copy)
-{
-	uint64_t back;
-	if (frame_rule_cfa(rule) != FRAME_CFA_RECORD || state->sp_lost || state->fp_lost ||
-	    state->fp != state->sp - 8 || WALK_READ(copy, state->sp, &back, 1))
-		return WALK_UNREADABLE;
-	state->sp = state->fp + (uint64_t)frame_rule_offset(rule);
-	state->fp = state->sp - 8;
-	state->ip = state->link = WALK_ADDRESS_AARCH64(back);
-	state->link_lost = 0;
-	state->returns = 1;
-	state->frames++;
-	return state->ip ? WALK_GOES_ON : WALK_WHOLE;
-}
-
 enum walk_end stack_walk_run(const struct stack_walk *walk, struct walk_frame *frames, size_t room,
 			     size_t *count)
 {
@@ -157,8 +139,6 @@ enum walk_end stack_walk_run(const struct stack_walk *walk, struct walk_frame *f
 		end = place.end;
 		if (end == WALK_GOES_ON)
 			end = walk_step(&state, machine, place.rule, place.may_guess, &copy);
-		if (end == WALK_UNREADABLE && machine == WALK_AARCH64)
-			end = step_below_copy(&state, place.rule, &copy);
 		guessed = state.guessed != guesses;
 	}
 	return end;

@@ -125,6 +125,33 @@ FRAME_INLINE enum walk_end walk_record(struct walk_state *state, enum walk_machi
 	return state->ip ? WALK_GOES_ON : WALK_WHOLE;
 }
 
+/* To the caller of a Go function of AArch64. Frame pointers that are saved on a goroutine's stack
+ * are not relied on: Go 1.19 leaves them as they are when it moves the stack. */
+FRAME_INLINE enum walk_end walk_below(struct walk_state *state, enum walk_machine machine,
+				      int64_t offset, void *context)
+{
+	uint64_t word;
+	(void)context;
+	if (machine != WALK_AARCH64)
+		return WALK_BAD_RULE;
+	if (state->sp_lost)
+		return WALK_LOST;
+	if (offset <= 0)
+		return WALK_BACKWARDS;
+	if (WALK_READ(context, state->sp, &word, 1))
+		return WALK_UNREADABLE;
+	state->link = word;
+	state->link_lost = 0;
+	/* A copy of the stack begins above it, of the innermost frame. */
+	state->fp_lost = WALK_READ(context, state->sp - 8, &word, 1) != 0;
+	state->fp = word;
+	state->sp += (uint64_t)offset;
+	state->ip = WALK_ADDRESS_AARCH64(state->link);
+	state->returns = 1;
+	state->frames++;
+	return state->ip ? WALK_GOES_ON : WALK_WHOLE;
+}
+
 /* Stores the frame's address. */
 FRAME_INLINE enum walk_end walk_cfa(const struct walk_state *state, enum walk_machine machine,
 				    frame_rule rule, uint64_t *cfa, void *context)
@@ -331,6 +358,8 @@ FRAME_INLINE enum walk_end walk_step(struct walk_state *state, enum walk_machine
 	}
 	if (kind == FRAME_CFA_RECORD)
 		return walk_record(state, machine, (uint64_t)frame_rule_offset(rule), context);
+	if (kind == FRAME_CFA_BELOW)
+		return walk_below(state, machine, frame_rule_offset(rule), context);
 	end = walk_cfa(state, machine, rule, &cfa, context);
 	if (end != WALK_GOES_ON)
 		return end;

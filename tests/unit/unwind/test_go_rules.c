@@ -139,6 +139,7 @@ static void of_x86_64(void **state)
 
 #define PAIR(size)                                                                                 \
 	frame_rule_of(FRAME_CFA_STACK, FRAME_POINTER_AT_CFA, FRAME_SLOT_PAIR, -(size)-8, size)
+#define BELOW(size) frame_rule_of(FRAME_CFA_BELOW, FRAME_POINTER_SAME, 0, 0, size)
 #define LEAF(size) frame_rule_of(FRAME_CFA_STACK, FRAME_POINTER_SAME, 0, 0, size)
 #define STR_30	   0xfe, 0x0f, 0x1e, 0xf8 /* str x30,[sp,#-32]! */
 #define STUR_29	   0xfd, 0x83, 0x1f, 0xf8 /* stur x29,[sp,#-8] */
@@ -154,7 +155,7 @@ static void of_aarch64(void **state)
 		    false },
 		  { { 0, LEAF(0) },
 		    { 4, PAIR(32) },
-		    { 12, RECORD(40) },
+		    { 12, BELOW(32) },
 		    { 20, LEAF(32) },
 		    { 24, LEAF(0) } },
 		  5 },
@@ -162,7 +163,7 @@ static void of_aarch64(void **state)
 		    false },
 		  { { 0, LEAF(0) },
 		    { 4, PAIR(32) },
-		    { 12, RECORD(40) },
+		    { 12, BELOW(32) },
 		    { 16, PAIR(32) },
 		    { 20, LEAF(0) } },
 		  5 },
@@ -234,11 +235,11 @@ static size_t compare(const char *path, const struct elf_file *file)
 				frame_rule rule = frame_rules_find(&rules, offset);
 				int64_t bytes = frame_bytes(cfi, at, x86 ? 7 : 31);
 				enum frame_cfa kind = frame_rule_cfa(rule);
-				bool record = kind == FRAME_CFA_RECORD && !x86;
-				if (bytes < 0 || (kind != FRAME_CFA_STACK && !record))
+				if (bytes < 0 ||
+				    (kind != FRAME_CFA_STACK && kind != FRAME_CFA_BELOW))
 					continue;
 				compared++;
-				if (bytes != frame_rule_offset(rule) - (record ? 8 : 0))
+				if (bytes != frame_rule_offset(rule))
 					fail_msg("%.*s + %d: %d for %d", (int)function.name.size,
 						 (const char *)function.name.data,
 						 (int)(at - function.start),

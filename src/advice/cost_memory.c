@@ -1,18 +1,16 @@
 #include "advice/cost_memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "base/high_fd.h"
+#include "base/own_folder.h"
 #include "base/small_file.h"
 #include "machine/event.h"
 
@@ -33,30 +31,6 @@ struct remembered {
 uint64_t cost_memory_key(const struct event *event, unsigned extra)
 {
 	return hash_bytes_stable(&event->attr, sizeof(event->attr)) + hash_u64_stable(extra);
-}
-
-/* Whether a file or folder is the user's, and nobody else can write it. */
-static bool is_own(int fd, mode_t kind)
-{
-	struct stat info;
-	return fstat(fd, &info) == 0 && (info.st_mode & S_IFMT) == kind &&
-	       info.st_uid == geteuid() && !(info.st_mode & (S_IWGRP | S_IWOTH));
-}
-
-/* A descriptor of the folder, or a negative errno. */
-static int open_folder(const char *folder, bool make)
-{
-	if (!folder)
-		return -ENOENT;
-	if (make && mkdir(folder, 0755) != 0 && errno != EEXIST)
-		return -errno;
-	int fd = high_fd(open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-	if (fd < 0)
-		return -errno;
-	if (is_own(fd, S_IFDIR))
-		return fd;
-	close(fd);
-	return -EPERM;
 }
 
 static void read_boot(char *boot)
@@ -80,13 +54,9 @@ static void read_all(int folder, const char *boot, struct remembered *remembered
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	char *rest = NULL;
 	remembered->count = 0;
-	int fd = small_file_open_plain(folder, FILE_NAME);
-	if (fd < 0)
-		return;
-	bool whole = is_own(fd, S_IFREG) && small_file_read_fd(fd, FILE_BYTES, &bytes) == 0;
-	close(fd);
+	int ret = own_folder_read(folder, FILE_NAME, FILE_BYTES, &bytes);
 	buffer_append_u8(&bytes, 0);
-	if (!whole || buffer_failed(&bytes))
+	if (ret < 0 || buffer_failed(&bytes))
 		return;
 	char *line = strtok_r((char *)bytes.data, "\n", &rest);
 	if (!line || !boot[0] || strcmp(line, boot) != 0)
@@ -101,7 +71,7 @@ bool cost_memory_find(const char *folder, uint64_t key, uint64_t now_ns, struct 
 {
 	struct remembered remembered;
 	char boot[BOOT_SIZE];
-	int fd = open_folder(folder, false);
+	int fd = folder ? own_folder_open(folder, false) : -1;
 	if (fd < 0)
 		return false;
 	read_boot(boot);
@@ -134,25 +104,6 @@ static void add_entry(struct remembered *remembered, const struct entry *added)
 	remembered->count += at == remembered->count;
 }
 
-static int write_all(int folder, const struct buffer *text)
-{
-	char name[64];
-	snprintf(name, sizeof(name), FILE_NAME ".%d", (int)getpid());
-	int fd = high_fd(
-		openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-	if (fd < 0)
-		return -errno;
-	ssize_t written = write(fd, text->data, text->size);
-	int ret = written < 0 ? -errno : (size_t)written < text->size ? -ENOSPC : 0;
-	if (close(fd) != 0 && ret == 0)
-		ret = -errno;
-	if (ret == 0 && renameat(folder, name, folder, FILE_NAME) != 0)
-		ret = -errno;
-	if (ret < 0)
-		unlinkat(folder, name, 0);
-	return ret;
-}
-
 int cost_memory_put(const char *folder, uint64_t key, uint64_t now_ns,
 		    const struct sample_cost *cost)
 {
@@ -161,7 +112,7 @@ int cost_memory_put(const char *folder, uint64_t key, uint64_t now_ns,
 	CLEANUP(buffer_release) struct buffer text = { 0 };
 	if (!folder || cost->busy_ratio > COST_MEMORY_BUSY)
 		return 0;
-	int fd = open_folder(folder, true);
+	int fd = own_folder_open(folder, true);
 	if (fd < 0)
 		return fd;
 	read_boot(boot);
@@ -174,7 +125,9 @@ int cost_memory_put(const char *folder, uint64_t key, uint64_t now_ns,
 			      entry->key, entry->at_ns, entry->cost.ns, entry->cost.low_ns,
 			      entry->cost.high_ns, entry->cost.samples);
 	}
-	int ret = buffer_failed(&text) ? -ENOMEM : write_all(fd, &text);
+	int ret = buffer_failed(&text)
+			  ? -ENOMEM
+			  : own_folder_write(fd, FILE_NAME, (struct span){ text.data, text.size });
 	close(fd);
 	return ret;
 }

@@ -285,11 +285,25 @@ static const char *cost_folder(char *folder, size_t size)
 	return length > 0 && (size_t)length < size ? folder : NULL;
 }
 
+/* A folder of this user's for what can be made again; NULL: there is none. */
+static const char *frame_folder(char *folder, size_t size)
+{
+	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+	int length = 0;
+	if (cache && cache[0] == '/')
+		length = snprintf(folder, size, "%s/culprit/frames", cache);
+	else if (geteuid() == 0)
+		length = snprintf(folder, size, "/var/cache/culprit/frames");
+	else if (home && home[0] == '/')
+		length = snprintf(folder, size, "%s/.cache/culprit/frames", home);
+	return length > 0 && (size_t)length < size ? folder : NULL;
+}
+
 /* 0 or the exit status. */
 static int open_recorder(struct recorder *recorder, const struct event_list *events,
 			 const struct tasks *tasks)
 {
-	static char folder[512];
+	static char costs[512], frames[512];
 	struct collect_options collect = {
 		.pids = tasks->pids,
 		.pid_count = tasks->pid_count,
@@ -305,7 +319,8 @@ static int open_recorder(struct recorder *recorder, const struct event_list *eve
 		.frequency_hz = asked.frequency_hz,
 		.apart_hz = asked.apart_hz,
 		.overhead_percent = asked.overhead_percent,
-		.cost_folder = cost_folder(folder, sizeof(folder)),
+		.cost_folder = cost_folder(costs, sizeof(costs)),
+		.frame_folder = frame_folder(frames, sizeof(frames)),
 		.fixed_period = asked.has_period || asked.no_random,
 		.delayed = asked.delay_ns > 0,
 		.engine = !asked.engine		? COLLECT_ENGINE_USUAL

@@ -43,6 +43,7 @@ void collector_free(struct collector *collector)
 	kernel_counts_release(&session->counted);
 	read_window_release(&session->reads);
 	frame_tables_release(&session->frames);
+	frame_store_release(&session->frame_store);
 	jit_table_release(&session->jits);
 	edges_release(&session->edges);
 	left_out_release(&session->unread);
@@ -231,6 +232,8 @@ static int init_session(struct collector *collector, struct error *err)
 		return ret;
 	urgency_begin(&session->urgency, session->reader);
 	ret = file_table_init(&session->files, session->profile, session->reader, &session->shares);
+	frame_store_init(&session->frame_store, options->frame_folder);
+	session->files.frame_store = &session->frame_store;
 	frame_tables_init(&session->frames, &session->files, session->walker);
 	jit_table_init(&session->jits, session->reader, &session->files, &session->shares);
 	session->ask = (struct proc_ask){ session->reader, &session->shares, &session->unread,

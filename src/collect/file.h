@@ -17,6 +17,7 @@
 #include "image/identity.h"
 #include "symbol/reader.h"
 
+struct frame_store;
 struct profile;
 struct share;
 struct shares;
@@ -122,6 +123,7 @@ struct file_table {
 	struct file_looks *looks;   /* file_same.h */
 	struct profile *session;
 	struct reader *reader; /* NULL: files are known by their records alone */
+	struct frame_store *frame_store; /* NULL: rules are always made anew */
 	struct shares *shares;
 	struct held_files keeping;
 	uint32_t held[HELD_MOST]; /* numbers of files with a held descriptor, oldest first */

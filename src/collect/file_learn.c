@@ -12,6 +12,7 @@
 #include "collect/file_keep.h"
 #include "collect/file.h"
 #include "collect/file_ways.h"
+#include "collect/frame_store.h"
 #include "collect/shares.h"
 #include "image/deleted_path.h"
 #include "image/elf_file.h"
@@ -455,13 +456,28 @@ static int put_vdso_frames(struct buffer *out)
 	return ret;
 }
 
-int file_learn_frames(struct file_table *table, uint32_t number, struct buffer *out)
+/* Where the rules of a file are kept from one recording to the next; NULL: they are not. */
+static struct frame_store *store_of(const struct file_table *table, const struct file *file,
+				    struct frame_store_key *key)
 {
-	struct file *file = file_table_get(table, number);
-	if (number == table->vdso)
-		return put_vdso_frames(out);
-	if (file->kind != FILE_PLAIN || !table->reader || file->state != FILE_IDENTIFIED)
-		return -ENOENT;
+	if (!table->frame_store || file->writer != writer_of(WRITER_NOBODY, 0) ||
+	    file->first_writer != writer_of(WRITER_NOBODY, 0))
+		return NULL;
+	*key = (struct frame_store_key){
+		.device = file->device,
+		.inode = file->inode,
+		.generation = file->generation_known ? file->generation : 0,
+		.size_bytes = file->size_bytes,
+		.changed_ns = file->changed_ns,
+		.build_id_bytes = file->identity->build_id_bytes,
+	};
+	memcpy(key->build_id, file->identity->build_id, sizeof(key->build_id));
+	return table->frame_store;
+}
+
+/* By the helper, in the time of who pays for the file. */
+static int make_frames(struct file_table *table, struct file *file, struct buffer *out)
+{
 	pay(table, file->share);
 	CLEANUP(close_fd) int fd = file_ways_open_known(table, file);
 	int ret = fd < 0 ? fd : reader_frame_table(table->reader, fd, out, NULL);
@@ -470,4 +486,23 @@ int file_learn_frames(struct file_table *table, uint32_t number, struct buffer *
 	if (ret == -ENOMEM || ret == -E2BIG || ret == 0 || file_ways_refused(ret))
 		return ret;
 	return spent ? -EDQUOT : -ENOENT;
+}
+
+int file_learn_frames(struct file_table *table, uint32_t number, struct buffer *out)
+{
+	struct file *file = file_table_get(table, number);
+	struct frame_store_key key;
+	if (number == table->vdso)
+		return put_vdso_frames(out);
+	if (file->kind != FILE_PLAIN || !table->reader || file->state != FILE_IDENTIFIED)
+		return -ENOENT;
+	struct frame_store *store = store_of(table, file, &key);
+	if (store && frame_store_find(store, &key, out))
+		return 0;
+	size_t before = out->size;
+	int ret = make_frames(table, file, out);
+	if (store && ret == 0)
+		frame_store_put(store, &key,
+				(struct span){ out->data + before, out->size - before });
+	return ret;
 }

@@ -81,6 +81,7 @@ struct collect_options {
 	double overhead_percent; /* the budget, of one CPU; 0: 1 % */
 	const char
 		*cost_folder; /* where the cost of a sample is remembered (advice/cost_memory.h) */
+	const char *frame_folder; /* where unwind rules are kept (collect/frame_store.h), or NULL */
 	bool fixed_period;	 /* periods are not drawn at random */
 	bool delayed;		 /* the command runs for a while before collector_start() */
 	enum collect_engine engine;

@@ -12,6 +12,7 @@
 #include "collect/counters.h"
 #include "collect/edges.h"
 #include "collect/file_table.h"
+#include "collect/frame_store.h"
 #include "collect/frame_tables.h"
 #include "collect/groups.h"
 #include "collect/guarded.h"
@@ -98,6 +99,7 @@ struct session {
 	enum collect_stacks stacks;
 	uint64_t max_stack;
 	struct frame_tables frames; /* for COLLECT_STACKS_RULES */
+	struct frame_store frame_store;
 	uint64_t stack_registers;   /* perf's mask of those that samples have */
 	uint64_t frames_guessed;    /* of all walks so far */
 	char boot_id[40];

@@ -1,10 +1,16 @@
 /*
- * LONG_FORM - whether unit tests run in full: in builds with sanitizers, which find
- * more, and which `make test-all` runs. `make test` runs less of what takes longest; each place
- * says what it leaves out, and why that shows the same.
+ * LONG_FORM - whether unit tests run in full, with LONG_FORM=1 in the environment. Otherwise they
+ * run less of what takes longest; each place says what it leaves out, and why that shows the same.
  */
 #pragma once
 
-#include "base/sanitizers.h"
+#include <stdbool.h>
+#include <stdlib.h>
 
-#define LONG_FORM SANITIZERS
+static inline bool long_form(void)
+{
+	const char *asked = getenv("LONG_FORM");
+	return asked && asked[0];
+}
+
+#define LONG_FORM long_form()

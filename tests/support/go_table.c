@@ -15,7 +15,7 @@ static const uint32_t magics[GO_TABLE_FORMATS] = { 0xfffffffb, 0xfffffffa, 0xfff
 
 static void append_zigzag(struct buffer *out, int64_t value)
 {
-	buffer_append_varint(out, (uint64_t)(value << 1) ^ (uint64_t)(value >> 63));
+	buffer_append_varint(out, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
 }
 
 /* "depth:bytes" and so on, which is stored as changes and lengths in instructions. */

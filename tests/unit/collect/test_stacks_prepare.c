@@ -76,6 +76,7 @@ static void end(struct session *session)
 	frame_tables_release(&session->frames);
 	file_table_release(&session->files);
 	process_table_release(&session->processes);
+	groups_release(&session->groups);
 	made_up_session_free(session);
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/resource.h>
 
 #include "base/error.h"
@@ -21,13 +22,47 @@ static struct span find_bytes(const char *name)
 	return (struct span){ NULL, 0 };
 }
 
+static bool has(cap_t capabilities, cap_value_t wanted)
+{
+	cap_flag_value_t value = CAP_CLEAR;
+	return cap_get_flag(capabilities, wanted, CAP_EFFECTIVE, &value) == 0 && value == CAP_SET;
+}
+
+/* Whether this process has what loading programs takes (capabilities(7)). */
+static bool has_rights(void)
+{
+	cap_t capabilities = cap_get_proc();
+	bool all = capabilities && (has(capabilities, CAP_SYS_ADMIN) ||
+				    (has(capabilities, CAP_BPF) && has(capabilities, CAP_PERFMON)));
+	cap_free(capabilities);
+	return all;
+}
+
 int program_object_refused(const struct program_object_kind *kind, int error, struct error *err)
 {
-	if (error == -EPERM)
-		return error_set(err, error, "%s takes CAP_BPF and CAP_PERFMON", kind->purpose);
-	return error_set(err, error, "%s takes a BPF program that this kernel does not load (%s; "
-				     "Linux %s and later can)",
-			 kind->purpose, strerror(-error), kind->linux_version);
+	switch (-error) {
+	case EPERM:
+		if (!has_rights())
+			return error_set(err, error, "%s takes CAP_BPF and CAP_PERFMON",
+					 kind->purpose);
+		return error_set(
+			err, error,
+			"%s takes a BPF program, and bpf(2) is forbidden here, by a seccomp "
+			"filter, a security module or a user namespace",
+			kind->purpose);
+	case ENOSYS:
+		return error_set(err, error,
+				 "%s takes a BPF program, and this kernel is built without",
+				 kind->purpose);
+	case ENOMEM:
+		return error_set(err, error, "%s takes more memory for a BPF program than is left",
+				 kind->purpose);
+	default:
+		return error_set(err, error,
+				 "%s takes a BPF program that this kernel does not load (%s; Linux "
+				 "%s and later can)",
+				 kind->purpose, strerror(-error), kind->linux_version);
+	}
 }
 
 /* Before Linux 5.11 maps count as locked memory: no limit meanwhile, where that is allowed. libbpf

@@ -84,8 +84,9 @@ static const struct option options[] = {
 	{ "no-random", 0, OPTION_FLAG, NULL, "one period throughout", &asked.no_random, NULL },
 	{ "stacks", 'g', OPTION_FLAG, NULL, "stacks: who called what was sampled", &asked.stacks,
 	  NULL },
-	{ "call-graph", 0, OPTION_TEXT, "eh[,BYTES]|fp",
-	  "stacks by unwind rules and a copy of the stack (8192; usual), or by frame pointers",
+	{ "call-graph", 0, OPTION_TEXT, "eh[,BYTES]|fp|lbr",
+	  "stacks by unwind rules and a copy of the stack (8192; usual), by frame pointers, or as "
+	  "the CPU keeps calls",
 	  &asked.call_graph, NULL },
 	{ "edges", 0, OPTION_FLAG, NULL,
 	  "interpret samples: where branches went (usual for tasks without a PMU)", &asked.edges,
@@ -147,6 +148,9 @@ static bool read_call_graph(void)
 	}
 	asked.stacks_by = COLLECT_STACKS_FRAME_POINTERS;
 	if (strcmp(how, "fp") == 0)
+		return true;
+	asked.stacks_by = COLLECT_STACKS_BRANCHES;
+	if (strcmp(how, "lbr") == 0)
 		return true;
 	asked.stacks_by = COLLECT_STACKS_RULES;
 	if (strncmp(how, "eh,", 3) != 0)
@@ -233,7 +237,7 @@ static int check_conflicts(bool command)
 	if (!read_call_graph())
 		return options_misuse(&verb_record,
 				      "--call-graph is 'eh', 'eh,' and bytes to copy, a multiple "
-				      "of 8 up to %u, or 'fp', not '%s'",
+				      "of 8 up to %u, 'fp' or 'lbr', not '%s'",
 				      STACKS_COPIED_MOST, asked.call_graph);
 	if (asked.merge_ns < 1000000)
 		return options_misuse(&verb_record, "--merge-interval needs at least 1ms");

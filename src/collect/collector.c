@@ -212,6 +212,7 @@ static int init_session(struct collector *collector, struct error *err)
 	session->identity = options->identity;
 	session->stacks = options->stacks;
 	session->stack_registers = collector->plan.counters.user_registers;
+	session->call_depth = collector->plan.counters.call_depth;
 	session->inherit = collector->plan.inherit;
 	session->edge_ratio = collector->plan.edge_ratio;
 	session->overhead = collector->plan.overhead;

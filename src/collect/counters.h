@@ -75,6 +75,8 @@ struct counters_options;
 /* Adds to an event's attributes what its samples bring along of the user's registers and stack. */
 void counters_ask_for_user(const struct counters_options *options, const struct sampler *sampler,
 			   struct perf_event_attr *attr);
+/* The same of the calls that the CPU keeps. */
+void counters_ask_for_branches(struct perf_event_attr *attr);
 
 /* One descriptor. */
 struct counter {
@@ -160,6 +162,8 @@ struct counters_options {
 	enum collect_stacks stacks;
 	uint32_t stack_bytes;	 /* that samples have of the user's stack, for COLLECT_STACKS_RULES */
 	uint64_t user_registers; /* likewise, perf's mask; 0: none */
+	unsigned call_depth;	 /* so many calls the CPU keeps, for COLLECT_STACKS_BRANCHES; 0: not
+				    known */
 	uint64_t edge_registers; /* likewise, for samplers with `edges`: those, and more */
 	/* For samplers with `memory` or `walked`; borrowed, they outlive us; NULL: there are none. */
 	const struct sample_extra *memory, *walker;

@@ -25,6 +25,7 @@ static void set_layout(struct perf_layout *layout, const struct perf_event_attr 
 {
 	*layout = (struct perf_layout){ .sample_type = attr->sample_type,
 					.read_format = attr->read_format,
+					.branch_sample_type = attr->branch_sample_type,
 					.regs_user = attr->sample_regs_user,
 					.sample_id_all = attr->sample_id_all };
 }
@@ -44,13 +45,22 @@ static void set_common(struct perf_event_attr *attr, const struct counters *coun
 		attr->read_format |= PERF_FORMAT_LOST;
 }
 
+void counters_ask_for_branches(struct perf_event_attr *attr)
+{
+	attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+	attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
+				   PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES;
+}
+
 void counters_ask_for_user(const struct counters_options *options, const struct sampler *sampler,
 			   struct perf_event_attr *attr)
 {
 	bool rules = sampler->stacks && options->stacks == COLLECT_STACKS_RULES;
 	if (sampler->stacks)
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
-	attr->exclude_callchain_user = rules;
+	if (sampler->stacks && options->stacks == COLLECT_STACKS_BRANCHES)
+		counters_ask_for_branches(attr);
+	attr->exclude_callchain_user = rules || attr->branch_sample_type;
 	rules = rules && !sampler->walked;
 	if (!rules && !sampler->edges)
 		return;

@@ -232,11 +232,12 @@ int session_calls(struct session *session, struct process *process,
 		return 0;
 	}
 	/* The chain's first address is left out: the sampled one may be more exact. */
-	int ret = session->stacks == COLLECT_STACKS_RULES
-			  ? stacks_calls(session, process, sample, &place->calls, cut)
-			  : calls_of_words(cells, &session->world, process, words,
-					   chain_words_of_leaf(words), &session->chain,
-					   &place->calls);
+	bool apart = session->stacks == COLLECT_STACKS_RULES ||
+		     session->stacks == COLLECT_STACKS_BRANCHES; /* from the kernel's part */
+	int ret =
+		apart ? stacks_calls(session, process, sample, &place->calls, cut)
+		      : calls_of_words(cells, &session->world, process, words,
+				       chain_words_of_leaf(words), &session->chain, &place->calls);
 	share_hold(&session->shares, share, SHARE_STACKS, cells->node_count - known);
 	return ret;
 }

@@ -32,7 +32,8 @@ enum collect_edges {
 	COLLECT_EDGES_NONE,
 };
 
-/* How samples come: one by one through rings, or counted in the kernel (collect/kernel_counts.h). */
+/* How samples come: one by one through rings, or counted in the kernel (collect/kernel_counts.h).
+ */
 enum collect_engine {
 	/* In the kernel where that may be, and clocks sample the whole machine, of which nothing
 	 * but the place is wanted, and nobody asked for rings of a size; else through rings. */
@@ -48,6 +49,10 @@ enum collect_stacks {
 	/* Callers of user code by the unwind rules of files, from a copy of the stack
 	 * (collect/stacks.h); those of the kernel's code by the kernel. */
 	COLLECT_STACKS_RULES,
+	/* Callers of user code as the CPU kept them beside each call (Intel's LBR in its call-stack
+	 * mode; Intel SDM volume 3B, chapter 18, "LBR Stack Enhancement"); those of the kernel's
+	 * code by the kernel. */
+	COLLECT_STACKS_BRANCHES,
 };
 
 /* What the owner wishes while the collector is busy. */
@@ -72,9 +77,9 @@ struct collect_options {
 	const char *cgroup; /* path below the cgroup mount, or absolute */
 	const char *cpus;   /* "0-3,8"; NULL: all that are online */
 	const struct event_list *events;
-	bool default_events;	 /* nobody asked for these: groups of them may be sampled in part */
-	uint64_t period;	 /* 0: by frequency */
-	uint64_t frequency_hz;	 /* 0: chosen by the budget */
+	bool default_events;   /* nobody asked for these: groups of them may be sampled in part */
+	uint64_t period;       /* 0: by frequency */
+	uint64_t frequency_hz; /* 0: chosen by the budget */
 	/* Of samples with stacks or to be interpreted, where others are counted in the kernel; 0: a
 	 * quarter of those. */
 	uint64_t apart_hz;
@@ -82,8 +87,8 @@ struct collect_options {
 	const char
 		*cost_folder; /* where the cost of a sample is remembered (advice/cost_memory.h) */
 	const char *frame_folder; /* where unwind rules are kept (collect/frame_store.h), or NULL */
-	bool fixed_period;	 /* periods are not drawn at random */
-	bool delayed;		 /* the command runs for a while before collector_start() */
+	bool fixed_period;	  /* periods are not drawn at random */
+	bool delayed;		  /* the command runs for a while before collector_start() */
 	enum collect_engine engine;
 	enum collect_stacks stacks;
 	uint32_t stack_bytes; /* that COLLECT_STACKS_RULES copies; 0: STACKS_COPIED_BYTES */

@@ -165,6 +165,36 @@ static void choose_walker(struct plan *plan, const struct collect_options *optio
 			     "they bring copies of the stack");
 }
 
+/* Whether the CPU can keep the calls, as the kernel says of each event. */
+static int choose_branches(struct plan *plan, struct error *err)
+{
+	int cpu = (int)cpu_set_next(&plan->cpus, 0);
+	for (size_t i = 0; i < plan->sampler_count; i++) {
+		const struct sampler *sampler = &plan->samplers[i];
+		struct perf_event_attr attr = sampler->attr;
+		if (!sampler->stacks)
+			continue;
+		attr.disabled = 1;
+		attr.freq = 0;
+		attr.sample_period = 1000000000;
+		counters_ask_for_branches(&attr);
+		int ret = probe_open(&attr, plan->inherit ? -1 : cpu);
+		/* Rights are told of where it is opened. */
+		if (ret < 0 && ret != -EACCES && ret != -EPERM)
+			return error_set(
+				err, ret,
+				"'%s' cannot be sampled with the calls that the CPU keeps "
+				"(--call-graph lbr): that takes an event of a PMU with branch "
+				"records (Intel's since Haswell; few virtual machines have "
+				"them); --call-graph eh takes none",
+				sampler->event->name);
+		unsigned depth = probe_branch_depth(sampler->event->pmu);
+		if (depth > plan->counters.call_depth)
+			plan->counters.call_depth = depth;
+	}
+	return 0;
+}
+
 /* Chooses how the callers of user code come to be known. */
 static int choose_stacks(struct plan *plan, const struct collect_options *options,
 			 struct user_stack **walker, struct error *err)
@@ -172,6 +202,8 @@ static int choose_stacks(struct plan *plan, const struct collect_options *option
 	struct counters_options *counters = &plan->counters;
 	for (size_t i = 0; i < plan->sampler_count; i++)
 		plan->samplers[i].stacks = options->stacks && comes_whole(plan, &plan->samplers[i]);
+	if (options->stacks == COLLECT_STACKS_BRANCHES)
+		return choose_branches(plan, err);
 	if (options->stacks != COLLECT_STACKS_RULES)
 		return 0;
 	if (!WALK_MACHINE)

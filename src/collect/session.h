@@ -101,6 +101,7 @@ struct session {
 	struct frame_tables frames; /* for COLLECT_STACKS_RULES */
 	struct frame_store frame_store;
 	uint64_t stack_registers;   /* perf's mask of those that samples have */
+	unsigned call_depth;	    /* as counters_options have it */
 	uint64_t frames_guessed;    /* of all walks so far */
 	char boot_id[40];
 	int64_t boot_offset_ns;	 /* time since boot minus CLOCK_MONOTONIC */

@@ -148,6 +148,16 @@ static int add_walked(struct session *session, struct process *process,
 	return walk_copy(session, process, sample, &walk, cut);
 }
 
+/* The hardware has kept the calls: as many as it has room for. */
+static void add_branches(struct session *session, const struct perf_words *branches, bool *cut)
+{
+	chain_add_branches(&session->chain, branches);
+	if (!session->call_depth || branches->count / 3 < session->call_depth)
+		return;
+	session->chain.user_missing = UNKNOWN_TOO_DEEP;
+	*cut = true;
+}
+
 static bool is_wanted(const struct process *process, const pid_t *pids, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -196,13 +206,15 @@ int stacks_calls(struct session *session, struct process *process,
 	struct chain *chain = &session->chain;
 	const struct perf_sample *record = sample->sample;
 	*calls = 0;
-	if (chain_begin(chain, record->chain.count + STACKS_DEEPEST) < 0)
+	if (chain_begin(chain, record->chain.count + record->branches.count + STACKS_DEEPEST) < 0)
 		return -ENOMEM;
 	chain_add_words(chain, &record->chain, false);
 	size_t before = chain->count;
 	int ret = 0;
 	if (process && sample->added.size)
 		ret = add_walked(session, process, sample, cut);
+	else if (process && session->stacks == COLLECT_STACKS_BRANCHES)
+		add_branches(session, &record->branches, cut);
 	else if (process && !sample->walked && record->user_abi)
 		ret = add_sampled(session, process, sample, cut);
 	if (ret < 0)

@@ -54,6 +54,15 @@ void chain_add_words(struct chain *chain, const struct perf_words *words, bool s
 	}
 }
 
+void chain_add_branches(struct chain *chain, const struct perf_words *branches)
+{
+	for (uint64_t i = 0; i + 2 < branches->count; i += 3) {
+		if (i == 0)
+			chain_add(chain, perf_word(branches, 1), CODE_USER, FRAME_IP);
+		chain_add(chain, perf_word(branches, i), CODE_USER, FRAME_IP);
+	}
+}
+
 uint64_t chain_words_of_leaf(const struct perf_words *words)
 {
 	uint64_t at = 0;

@@ -44,6 +44,13 @@ void chain_add(struct chain *chain, uint64_t address, enum code_mode mode, enum 
  * returns. `stop_at_user`: the user's part is left out.
  */
 void chain_add_words(struct chain *chain, const struct perf_words *words, bool stop_at_user);
+/*
+ * Adds the user's calls as the hardware kept them (PERF_SAMPLE_BRANCH_STACK of
+ * PERF_SAMPLE_BRANCH_CALL_STACK; three words each, newest first): each `from` is a call
+ * instruction, and the first `to` is where the last call went. There must be room for a frame more
+ * than calls.
+ */
+void chain_add_branches(struct chain *chain, const struct perf_words *branches);
 /* How many words there are up to and with the first address; 0: there is no address. */
 uint64_t chain_words_of_leaf(const struct perf_words *words);
 /* Whether there are that many addresses, or more. */

@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/number.h"
+#include "base/small_file.h"
 #include "machine/event.h"
 #include "machine/perf_open.h"
 
@@ -82,6 +85,20 @@ void perf_features_probe(struct perf_features *features)
 	attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
 	features->branch_stack = ask(&attr);
+}
+
+unsigned probe_branch_depth(const char *pmu)
+{
+	char path[256], line[32];
+	uint64_t depth = 0;
+	int length = pmu ? snprintf(path, sizeof(path),
+				    "/sys/bus/event_source/devices/%s/caps/branches", pmu)
+			 : 0;
+	if (length <= 0 || (size_t)length >= sizeof(path) || strchr(pmu, '/') ||
+	    small_file_read_line(path, line, sizeof(line)) < 0 || !number_parse_u64(line, &depth) ||
+	    depth > UINT16_MAX)
+		return 0;
+	return (unsigned)depth;
 }
 
 /*

@@ -30,6 +30,8 @@ void perf_features_probe(struct perf_features *features);
  * cpu >= 0 for every process on that CPU. 0 or the negative errno value.
  */
 int probe_open(const struct perf_event_attr *attr, int cpu);
+/* How many branches this machine's PMU of that name keeps (its caps/branches); 0: not known. */
+unsigned probe_branch_depth(const char *pmu);
 
 /*
  * Whether the group that begins at `leader` opens for the calling thread and, where that can be

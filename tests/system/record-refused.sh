@@ -45,6 +45,23 @@ for asked in "" -g --edges; do
 	[ ! -e refused.prof ] || fail "a profile was written"
 done
 
+# Who has the rights is not told of them: bpf(2) is forbidden, not there, or has no memory left.
+refuse() { # ERRNO WHAT
+	"$TOOLS/without-bpf" $1 culprit record -a -g -F 200 --duration 500ms -o errno.prof 2>said || fail "$2: $(cat said)"
+	expect_match "what -g says, $2" "$(cat said)" "walking stacks in the kernel takes $2.*: samples bring copies of the stack"
+	expect_between "samples, $2" "$(bill errno.prof stored)" 50 100000
+	expect_status 1 "$TOOLS/without-bpf" $1 culprit record -q -a --engine bpf --duration 1s -o no.prof 2>said
+	expect_match "what --engine bpf says, $2" "$(cat said)" "^culprit: counting samples in the kernel takes $2"
+	[ ! -e no.prof ] || fail "a profile was written"
+	"$TOOLS/without-bpf" $1 culprit record -q -a -e cpu-clock -F 1000 --duration 500ms -o unasked.prof
+	expect_between "samples through rings, $2" "$(bill unasked.prof stored)" 100 10000
+}
+if ! grep -q "copies of the stack" walked; then
+	refuse 1 "a BPF program, and bpf\(2\) is forbidden here, by a seccomp filter"
+	refuse 38 "a BPF program, and this kernel is built without"
+	refuse 12 "more memory for a BPF program than is left"
+fi
+
 # An ordinary user watches whole CPUs while that is allowed. When it no longer is, what is open goes on, with
 # programs that start later, and only what begins is refused.
 make_open

@@ -50,17 +50,6 @@ struct world perf_data_world(struct perf_data *data)
 
 /* ---- by which calls */
 
-/* The user's calls as the hardware kept them, newest first: each `from` is a call instruction, the
- * first `to` is where the last call went. */
-static void add_call_stack(struct chain *chain, const struct perf_words *branches)
-{
-	for (uint64_t i = 0; i + 2 < branches->count; i += 3) {
-		if (i == 0)
-			chain_add(chain, perf_word(branches, 1), CODE_USER, FRAME_IP);
-		chain_add(chain, perf_word(branches, i), CODE_USER, FRAME_IP);
-	}
-}
-
 /* The stack that was unwound. A sampled address of user code is more precise than the register. */
 static void add_unwound(struct chain *chain, const struct unwind_run *run, uint64_t sampled)
 {
@@ -85,7 +74,7 @@ static int read_chain(struct perf_data *data, const struct perf_file_event *even
 	bool call_stack = event->user_part == PERF_USER_BRANCHES && sample->branches.count;
 	chain_add_words(chain, &sample->chain, call_stack);
 	if (call_stack)
-		add_call_stack(chain, &sample->branches);
+		chain_add_branches(chain, &sample->branches);
 	else if (unwound && !chain_has_user(chain)) {
 		add_unwound(chain, unwound, mode == CODE_USER ? sample->ip : 0);
 	} else if (event->user_part == PERF_USER_STACK && sample->user_abi &&

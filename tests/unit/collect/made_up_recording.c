@@ -216,6 +216,11 @@ void recording_sample(struct recording *recording, const char *name,
 		for (uint64_t i = 0; i < sample->depth; i++)
 			perf_put_u64(put, sample->chain[i]);
 	}
+	if (event->attr.sample_type & PERF_SAMPLE_BRANCH_STACK) {
+		perf_put_u64(put, sample->branch_count);
+		for (uint64_t i = 0; i < 3 * sample->branch_count; i++)
+			perf_put_u64(put, sample->branches[i]);
+	}
 	if (event->attr.sample_type & PERF_SAMPLE_REGS_USER)
 		put_registers(recording, event->attr.sample_regs_user, sample->registers);
 	if (event->attr.sample_type & PERF_SAMPLE_STACK_USER)

@@ -59,6 +59,8 @@ struct made_up_sample {
 	uint16_t misc;	       /* PERF_RECORD_MISC_USER and the like */
 	const uint64_t *chain; /* with stacks */
 	uint64_t depth;
+	const uint64_t *branches; /* three words each, where the CPU keeps calls */
+	uint64_t branch_count;
 	uint64_t before_ns;
 	/* By perf's numbers of them, where samples are interpreted; NULL: user code had none. */
 	const uint64_t *registers;

@@ -2,7 +2,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -486,6 +488,84 @@ static void stacks_are_kept_beside_their_leaves(void **state)
 	recording_end(&r);
 }
 
+/* As many calls as this test's PMU keeps. */
+#define CALLS_KEPT 3u
+unsigned __wrap_probe_branch_depth(const char *pmu);
+unsigned __wrap_probe_branch_depth(const char *pmu)
+{
+	(void)pmu;
+	return CALLS_KEPT;
+}
+
+/* Where the frames of a stack are, innermost first; "?" for a cause. */
+static void text_of_stack(const struct recording *r, uint32_t node, char *text, size_t size)
+{
+	size_t at = 0;
+	text[0] = 0;
+	for (uint32_t parent; node; node = parent) {
+		struct profile_frame frame = profile_node(r->got, node, &parent);
+		const char *between = at ? " " : "";
+		at += frame.vaddr ? (size_t)snprintf(text + at, size - at, "%s%" PRIx64, between,
+						     frame.vaddr)
+				  : (size_t)snprintf(text + at, size - at, "%s?", between);
+		assert_true(at < size);
+	}
+}
+
+static void calls_that_the_cpu_keeps_are_stacks(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	r.options.stacks = COLLECT_STACKS_BRANCHES;
+	recording_start(&r);
+	const struct perf_event_attr *attr = &recording_event(&r, "cpu-clock")->attr;
+	assert_true(attr->sample_type & PERF_SAMPLE_BRANCH_STACK);
+	assert_true(attr->sample_type & PERF_SAMPLE_CALLCHAIN && attr->exclude_callchain_user);
+	assert_int_equal(attr->branch_sample_type & ~(uint64_t)(PERF_SAMPLE_BRANCH_NO_FLAGS |
+								PERF_SAMPLE_BRANCH_NO_CYCLES),
+			 PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK);
+	exec(&r, SHELL, "shell");
+	recording_map(&r, SHELL, LIBRARY, 0x10000, "/nowhere/library.so");
+	/* The newest call went from 0x205 to 0x100, the one before from 0x305 to 0x200. */
+	const uint64_t calls[] = { LIBRARY + 0x205, LIBRARY + 0x100, 0,
+				   LIBRARY + 0x305, LIBRARY + 0x200, 0,
+				   LIBRARY + 0x405, LIBRARY + 0x300, 0 };
+	struct made_up_sample sampled = { .pid = SHELL,
+					  .tid = SHELL,
+					  .ip = LIBRARY + 0x110,
+					  .misc = PERF_RECORD_MISC_USER,
+					  .branches = calls,
+					  .branch_count = 2 };
+	recording_sample(&r, "cpu-clock", &sampled);
+	sampled.branch_count = CALLS_KEPT;
+	recording_sample(&r, "cpu-clock", &sampled);
+	recording_sample(&r, "cpu-clock", &sampled);
+	sampled.branch_count = 0;
+	recording_sample(&r, "cpu-clock", &sampled);
+	recording_finish(&r);
+	const struct table *stacks = profile_table(r.got, PROFILE_STACK);
+	/* What calls were kept of, what fills the CPU's room, and what came without. */
+	static const struct {
+		const char *text;
+		uint64_t samples;
+	} expected[] = { { "110 205 305", 1 }, { "110 205 305 405 ?", 2 }, { "110 ?", 1 } };
+	assert_int_equal(stacks->count, 3);
+	for (size_t row = 0; row < 3; row++) {
+		char text[512];
+		size_t i = 0;
+		text_of_stack(&r, (uint32_t)table_keys(stacks, row)[STACK_NODE], text,
+			      sizeof(text));
+		while (i < 3 && strcmp(text, expected[i].text) != 0)
+			i++;
+		if (i == 3)
+			fail_msg("a stack is '%s'", text);
+		assert_int_equal(table_values(stacks, row)[CELL_SAMPLES], expected[i].samples);
+	}
+	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_STACKS_CUT), 2);
+	recording_end(&r);
+}
+
 /* News about processes wake us at once, and not again for a while. */
 static void who_waits_is_woken_by_news_and_by_the_clock(void **state)
 {
@@ -604,6 +684,7 @@ int main(void)
 		cmocka_unit_test(a_ring_whose_ends_make_no_sense_ends_it),
 		cmocka_unit_test(an_epoch_has_what_came_since_the_one_before),
 		cmocka_unit_test(stacks_are_kept_beside_their_leaves),
+		cmocka_unit_test(calls_that_the_cpu_keeps_are_stacks),
 		cmocka_unit_test(who_waits_is_woken_by_news_and_by_the_clock),
 		cmocka_unit_test(a_drain_in_which_weights_are_due_takes_no_cpu_for_away),
 		cmocka_unit_test(what_may_not_be_sampled_is_said),

@@ -415,6 +415,14 @@ static void what_cannot_be_is_refused_with_its_name(void **state)
 	w.events.count = 0;
 	expect_refusal(&w, -EINVAL, "no event to sample");
 	release(&w);
+	init(&w, COLLECT_SYSTEM, "cpu-clock");
+	w.options.stacks = COLLECT_STACKS_BRANCHES;
+	expect_refusal(&w, -EOPNOTSUPP,
+		       "'cpu-clock' cannot be sampled with the calls that the CPU keeps "
+		       "(--call-graph lbr): that takes an event of a PMU with branch records "
+		       "(Intel's since Haswell; few virtual machines have them); --call-graph eh "
+		       "takes none");
+	release(&w);
 }
 
 int main(void)

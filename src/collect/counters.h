@@ -54,6 +54,7 @@ struct sampler {
 	bool edges; /* its samples carry registers and stack, to be interpreted (collect/edges.h) */
 	bool memory; /* and come with the memory that their registers point to */
 	bool walked; /* its samples come with the user's stack, walked in the kernel */
+	bool throttles_silently; /* nobody hears when the kernel stops it for its rate */
 	enum period_policy policy;
 	uint64_t mean_period; /* of clocks in ns */
 	double frequency_hz;  /* 0: the period was given */

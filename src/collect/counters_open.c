@@ -386,6 +386,21 @@ static int open_sideband(struct counters *counters, size_t slot, pid_t task, str
 	return 0;
 }
 
+/* Events that are counted in the kernel have no ring for what it says of them: that they come too
+ * fast, and were stopped for a while. It is told among the news about processes. */
+static void hear_of_throttling(struct counters *counters, size_t slot)
+{
+	int fd = counters_ring(counters, slot, true)->fd;
+	for (size_t i = 0; counters->options.table && i < counters->count; i++) {
+		const struct counter *counter = &counters->list[i];
+		struct sampler *sampler = &counters->samplers[counter->sampler];
+		if (counter->slot == slot && sampler->sampled &&
+		    counters_in_table(counters, sampler) &&
+		    ioctl(counter->fd, PERF_EVENT_IOC_SET_OUTPUT, fd) != 0)
+			sampler->throttles_silently = true;
+	}
+}
+
 int counters_open_slot(struct counters *counters, size_t slot, pid_t task, unsigned long flags,
 		       struct error *err)
 {
@@ -400,7 +415,10 @@ int counters_open_slot(struct counters *counters, size_t slot, pid_t task, unsig
 	}
 	/* With a cgroup the kernel would write no mappings before a task of it runs: watch all. */
 	pid_t watched = flags & PERF_FLAG_PID_CGROUP ? -1 : task;
-	return open_sideband(counters, slot, watched, err);
+	int ret = open_sideband(counters, slot, watched, err);
+	if (ret == 0)
+		hear_of_throttling(counters, slot);
+	return ret;
 }
 
 int counters_open(struct counters *counters, pid_t task, unsigned long flags, struct error *err)

@@ -111,7 +111,7 @@ static int write_lane(const struct session *session, struct profile *to, uint32_
 		{ BILL_STACKS_CUT, sampler->stacks, sums->stacks_cut },
 		{ BILL_ENABLED_NS, true, sums->enabled_ns },
 		{ BILL_RUNNING_NS, true, sums->running_ns },
-		{ BILL_THROTTLED, sampled, sums->throttled },
+		{ BILL_THROTTLED, sampled && !sampler->throttles_silently, sums->throttled },
 		{ BILL_PERIOD_CHANGES, sampled, sums->period_changes },
 		{ BILL_COUNT, !sampler->clock, (uint64_t)llround(sums->count) },
 	};

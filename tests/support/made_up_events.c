@@ -132,6 +132,9 @@ static int control(struct made_up_event *event, unsigned long request, uintptr_t
 		memcpy((void *)argument, &event->id, sizeof(event->id));
 		return 0;
 	case PERF_EVENT_IOC_SET_OUTPUT:
+		errno = EINVAL;
+		if (made_up.refuses_output)
+			return -1;
 		event->output_fd = (int)argument;
 		return 0;
 	case PERF_EVENT_IOC_PERIOD:

@@ -51,6 +51,7 @@ struct made_up_kernel {
 	   run while they are no more than these. made_up_begin() gives it enough for all. */
 	size_t counters;
 	size_t pages_most; /* of a ring's data: mapping more is -EPERM; 0: no limit */
+	bool refuses_output; /* into another event's ring */
 };
 extern struct made_up_kernel made_up;
 

@@ -60,7 +60,8 @@ z=$(awk -v a="$(of_chain apart leaf 'self[0].estimate')" -v sa="$(of_chain apart
 	'BEGIN { print (a - b) / sqrt(sa * sa + sb * sb) }')
 echo "standard errors between leaf by counts and by stacks: $z"
 expect_between "standard errors between leaf by counts and by stacks" "$z" -4.5 4.5
-expect_between "main, in percent of leaf" "$(percent "$(of_chain apart-inclusive main 'inclusive[0].estimate')" "$leaf")" 100 110
+# A stack that comes before the rules of its files are read, as on a busy machine, has no callers.
+expect_between "main, in percent of leaf" "$(percent "$(of_chain apart-inclusive main 'inclusive[0].estimate')" "$leaf")" 90 110
 expect_between "twice, in percent of once" \
 	"$(percent "$(of_chain apart-inclusive twice 'inclusive[0].estimate')" "$(of_chain apart-inclusive once 'inclusive[0].estimate')")" 150 265
 # No time of theirs is there twice: neither view has the rest of the other.

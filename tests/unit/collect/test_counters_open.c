@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -268,6 +269,50 @@ static void samples_come_without_their_memory_where_it_may_not_be_read(void **st
 	scene_end(&s);
 }
 
+int __wrap_sample_table_attach(struct sample_table *table, int event_fd, unsigned event);
+int __wrap_sample_table_attach(struct sample_table *table, int event_fd, unsigned event)
+{
+	(void)table;
+	(void)event_fd;
+	(void)event;
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* Events that are counted in the kernel write no samples, and that they were throttled into the
+ * ring of news. Those apart keep to the ring of samples. */
+static void what_is_counted_in_the_kernel_is_heard_of_when_it_is_throttled(void **state)
+{
+	(void)state;
+	struct scene s;
+	int table;
+	scene_begin(&s);
+	s.options.table = (struct sample_table *)&table; /* nobody looks into it */
+	scene_init(&s);
+	s.counters.samplers[CYCLES].apart = true;
+	assert_int_equal(counters_open(&s.counters, -1, 0, &s.err), 0);
+	for (int cpu = 0; cpu <= 3; cpu += 3) {
+		const struct made_up_event *sideband = scene_sideband(cpu);
+		assert_int_equal(scene_event(&s, CLOCK, cpu)->output_fd, sideband->fd);
+		assert_int_equal(scene_event(&s, FAULTS, cpu)->output_fd, sideband->fd);
+		assert_null(scene_event(&s, CLOCK, cpu)->ring);
+		assert_int_equal(scene_event(&s, CYCLES, cpu)->output_fd, -1);
+		assert_non_null(scene_event(&s, CYCLES, cpu)->ring);
+		assert_int_equal(scene_event(&s, INSTRUCTIONS, cpu)->output_fd, -1);
+	}
+	for (size_t i = 0; i < EVENTS; i++)
+		assert_false(s.counters.samplers[i].throttles_silently);
+	scene_end(&s);
+
+	/* Where that cannot be, nobody claims that it never was. */
+	scene_begin(&s);
+	s.options.table = (struct sample_table *)&table;
+	made_up.refuses_output = true;
+	scene_init(&s);
+	assert_int_equal(counters_open(&s.counters, -1, 0, &s.err), 0);
+	assert_true(s.counters.samplers[CLOCK].throttles_silently);
+	scene_end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +326,7 @@ int main(void)
 			a_task_that_makes_us_wait_is_waited_for_as_long_as_there_is_patience),
 		cmocka_unit_test(an_event_that_cannot_be_started_or_named_is_told),
 		cmocka_unit_test(samples_come_without_their_memory_where_it_may_not_be_read),
+		cmocka_unit_test(what_is_counted_in_the_kernel_is_heard_of_when_it_is_throttled),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

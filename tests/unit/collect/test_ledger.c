@@ -333,6 +333,10 @@ static void samples_apart_have_items_of_their_own(void **state)
 	for (size_t i = 0; i < COUNT_OF(expected); i++)
 		assert_int_equal(billed(scene, "cpu-clock", CPU(0), expected[i].item),
 				 expected[i].amount);
+	/* Of what nobody hears of it is not known. */
+	scene->samplers[CLOCK].throttles_silently = true;
+	write_bill(scene, false, false);
+	assert_int_equal(billed(scene, "cpu-clock", CPU(0), BILL_THROTTLED), -1);
 	session->counters.options.table = NULL;
 	free_scene(scene);
 }

@@ -66,12 +66,14 @@ void frame_store_release(struct frame_store *store)
 
 static bool open_store(struct frame_store *store, bool make)
 {
-	if (store->path && !store->failed && store->folder < 0) {
+	if (!store->path || store->refused)
+		return false;
+	if (store->folder < 0) {
 		int fd = own_folder_open(store->path, make);
-		store->failed = fd < 0 && fd != -ENOENT;
+		store->refused = fd < 0 && (make || fd != -ENOENT);
 		store->folder = fd < 0 ? -1 : fd;
 	}
-	return store->path && !store->failed && store->folder >= 0;
+	return store->folder >= 0;
 }
 
 static struct hash128 name_of(const struct frame_store *store, const struct frame_store_key *key,
@@ -221,16 +223,17 @@ void frame_store_put(struct frame_store *store, const struct frame_store_key *ke
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	char name[NAME_SIZE];
 	struct head head = { .magic = MAGIC, .content = hash128_bytes(table.data, table.size) };
-	if ((int64_t)clock_realtime_ns() - key->changed_ns < SETTLED_NS || !open_store(store, true))
+	if ((int64_t)clock_realtime_ns() - key->changed_ns < SETTLED_NS || store->full ||
+	    !open_store(store, true))
 		return;
 	head.name = name_of(store, key, name);
 	buffer_append(&bytes, &head, sizeof(head));
 	buffer_append(&bytes, table.data, table.size);
 	if (buffer_failed(&bytes) || room_of(bytes.size) > store->bytes_most / 4)
 		return;
-	store->failed =
+	store->full =
 		own_folder_write(store->folder, name, (struct span){ bytes.data, bytes.size }) < 0;
 	store->bytes += room_of(bytes.size);
-	if (!store->failed && (!store->counted || store->bytes > store->bytes_most))
-		store->failed = make_room(store) < 0;
+	if (!store->full && (!store->counted || store->bytes > store->bytes_most))
+		store->full = make_room(store) < 0;
 }

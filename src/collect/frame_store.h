@@ -31,7 +31,8 @@ struct frame_store_key {
 struct frame_store {
 	const char *path; /* NULL: nothing is kept */
 	int folder;	  /* -1: not opened yet */
-	bool failed;	  /* it cannot be written */
+	bool refused;	  /* others can write it, or it is none */
+	bool full;	  /* nothing more can be written */
 	uint64_t bytes;	  /* of the folder's files, once something was written */
 	uint64_t bytes_most;
 	bool counted;

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/high_fd.h"
 #include "base/small_file.h"
+#include "base/write_all.h"
 
 #define NAME_SIZE 128
 
@@ -60,18 +60,6 @@ int own_folder_read(int folder, const char *name, size_t limit_bytes, struct buf
 	return is_own(fd, S_IFREG) ? small_file_read_fd(fd, limit_bytes, out) : -EPERM;
 }
 
-static int write_whole(int fd, struct span bytes)
-{
-	const char *data = bytes.data;
-	for (size_t at = 0; at < bytes.size;) {
-		ssize_t written = write(fd, data + at, bytes.size - at);
-		if (written < 0 && errno != EINTR)
-			return -errno;
-		at += written > 0 ? (size_t)written : 0;
-	}
-	return 0;
-}
-
 int own_folder_write(int folder, const char *name, struct span bytes)
 {
 	char partial[NAME_SIZE];
@@ -83,7 +71,7 @@ int own_folder_write(int folder, const char *name, struct span bytes)
 				O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
 	if (fd < 0)
 		return -errno;
-	int ret = write_whole(fd, bytes);
+	int ret = write_all(fd, bytes.data, bytes.size);
 	if (close(fd) != 0 && ret == 0)
 		ret = -errno;
 	if (ret == 0 && renameat(folder, partial, folder, name) != 0)

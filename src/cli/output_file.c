@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/write_all.h"
 #include "cli/message.h"
 #include "render/text_table.h"
 #include "store/output_folder.h"
@@ -107,7 +108,6 @@ static int write_to_terminal(const char *bytes, size_t size)
 int output_file_write(void *context, const void *bytes, size_t size)
 {
 	struct output_file *output = context;
-	const char *at = bytes;
 	int ret = budget_take_output(size, NULL);
 	if (ret < 0)
 		return ret;
@@ -117,16 +117,7 @@ int output_file_write(void *context, const void *bytes, size_t size)
 		return write_to_terminal(bytes, size);
 	if (output->standard)
 		return fwrite(bytes, 1, size, stdout) == size ? 0 : -errno;
-	while (size > 0) {
-		ssize_t written = write(output->fd, at, size);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		at += written;
-		size -= (size_t)written;
-	}
-	return 0;
+	return write_all(output->fd, bytes, size);
 }
 
 int output_file_finish(struct output_file *output)

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/write_all.h"
 #include "store/output_folder.h"
 #include "store/passing_name.h"
 #include "store/replace_file.h"
@@ -138,7 +139,7 @@ static int fill(struct open_folder *made, mode_t mode, const void *bytes, size_t
 		return failed(err, -errno, made->path);
 	ret = replace_lock(made->profile); /* before anybody else can open it */
 	if (ret == 0)
-		ret = replace_write_all(made->profile, bytes, size);
+		ret = write_all(made->profile, bytes, size);
 	if (ret == 0 &&
 	    (fchmod(made->profile, mode) < 0 ||
 	     fchmod(made->folder, folder_mode(&found, mode)) < 0 || fsync(made->profile) < 0))

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/write_all.h"
 #include "store/output_folder.h"
 
 int replace_sync_folder(int folder)
@@ -123,21 +124,6 @@ static int make_new(struct replacement *made)
 	return -EBUSY;
 }
 
-int replace_write_all(int fd, const void *bytes, size_t size)
-{
-	const char *at = bytes;
-	while (size) {
-		ssize_t written = write(fd, at, size);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		at += written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
-
 /* Makes NAME.old of the file by a second link, so that NAME never is without a file. */
 static int keep_old(int folder, const char *name)
 {
@@ -179,7 +165,7 @@ int replace_begin(const char *path, mode_t mode, struct replacement *made, struc
 
 int replace_write(struct replacement *made, const void *bytes, size_t size)
 {
-	return replace_write_all(made->fd, bytes, size);
+	return write_all(made->fd, bytes, size);
 }
 
 static int rename_new(struct replacement *made, enum replace_earlier earlier)

@@ -51,8 +51,6 @@ void replace_release(struct replacement *made);
  */
 int replace_file_check(const char *path, enum replace_earlier earlier, struct error *err);
 
-/* Writes all of it to a descriptor. 0 or negative errno. */
-int replace_write_all(int fd, const void *bytes, size_t size);
 /* fsync(2) of a folder; where the file system has none for folders (EINVAL) that is no error. 0 or
  * negative errno. */
 int replace_sync_folder(int folder);

@@ -41,6 +41,8 @@ static const struct field fields[] = {
 	{ "vm_area_struct", "vm_pgoff", AT(mapping_page), OFFSET, false },
 	{ "vm_area_struct", "vm_file", AT(mapping_file), OFFSET, false },
 	{ "vm_area_struct", "vm_flags", AT(mapping_flags), OFFSET, false },
+	{ "vm_area_struct", "vm_mm", AT(mapping_mm), OFFSET, false },
+	{ "vm_area_struct", "vm_lock_seq", AT(mapping_lock), OFFSET, true },
 	{ "file", "f_inode", AT(file_inode), OFFSET, false },
 	{ "inode", "i_ino", AT(inode_number), OFFSET, false },
 	{ "inode", "i_generation", AT(inode_generation), OFFSET, false },

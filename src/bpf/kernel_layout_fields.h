@@ -21,6 +21,9 @@ struct kernel_layout {
 	uint32_t mm_changes; /* 32 bits; counts its changes of mappings; NONE before Linux 6.4 */
 	uint32_t mm_vdso;    /* where it is mapped; NONE: there is none */
 	uint32_t mapping_start, mapping_end, mapping_page, mapping_file, mapping_flags;
+	uint32_t mapping_mm;
+	uint32_t mapping_lock; /* 32 bits; NONE before Linux 6.4: what mm_changes was when a change
+				  of this mapping began last */
 	uint32_t file_inode;
 	uint32_t inode_number, inode_generation, inode_device; /* the last: of its super block */
 	uint32_t super_device;

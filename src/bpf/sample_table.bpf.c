@@ -54,15 +54,30 @@ struct {
 	__uint(max_entries, 4096);
 } news SEC(".maps");
 
-/* What the last sample of this CPU was in. */
+#define FIELD(name) (settings.layout.name)
+#include "kernel_mappings.h"
+
+#define FILES	     4u /* mappings of files that a CPU remembers of a process, */
+#define PROCESS_BITS 2	/* log2 of those that it remembers */
+
+struct file {
+	struct area area;
+	__u64 offset; /* of an address in the file: minus the mapping's start */
+	__u32 image;
+};
+
+struct process {
+	struct space space;
+	__u32 generation; /* of the images' numbers */
+	__u32 next;
+	struct file files[FILES];
+};
+
+/* What a CPU remembers. */
 struct remembered {
-	struct sample_table_context_key context_key;
+	struct sample_table_context_key context_key; /* of the last sample */
 	__u32 context, generation;
-	/* The mapping; 0 to 0: none. It holds as long as the process is the same, since its last
-	 * exec, and has changed none of its mappings. */
-	__u64 start, end, offset; /* of the address in the file: minus the mapping's start */
-	__u64 mm, execs;
-	__u32 pid, changes, image, mapping_generation;
+	struct process processes[1 << PROCESS_BITS];
 	/* room for news, which a stack has not */
 	struct sample_table_news news;
 	__u64 borders[KERNEL_BORDERS_MOST];
@@ -82,9 +97,6 @@ struct {
 #define IS_USER(regs) (((regs).pstate & 15) == 0)
 #define PC(regs)      ((regs).pc)
 #endif
-
-#define FIELD(name) (settings.layout.name)
-#include "kernel_mappings.h"
 
 static __always_inline void tell(struct sample_table_cpu *cpu, const struct sample_table_news *what)
 {
@@ -243,19 +255,18 @@ static __always_inline __u32 image_number(struct sample_table_cpu *cpu, struct r
 	return said->image.value.number;
 }
 
-/* Remembers the mapping of `address`, when it is one of a file. */
-static __always_inline void remember_mapping(struct sample_table_cpu *cpu, struct remembered *last,
-					     __u64 mm, __u64 address)
+/* What is remembered of an address from now on; 0: it is in no file that has a number. */
+static __always_inline const struct file *learn_file(struct sample_table_cpu *cpu,
+						     struct remembered *last,
+						     struct process *process, __u64 address)
 {
-	last->start = last->end = 0;
-	__u64 mapping = find_mapping(last->borders, mm, address);
+	__u64 mapping = find_mapping(last->borders, process->space.mm, address);
 	if (!mapping)
-		return;
-	__u64 start = read_word(mapping + FIELD(mapping_start));
-	__u64 end = read_word(mapping + FIELD(mapping_end));
+		return 0;
+	struct area area = read_area(&process->space, mapping);
 	__u64 file = read_word(mapping + FIELD(mapping_file));
-	if (address < start || address >= end || !file)
-		return;
+	if (address < area.start || address >= area.end || !file)
+		return 0;
 	__u64 offset = read_word(mapping + FIELD(mapping_page)) << FIELD(page_bits);
 	__u64 inode = read_word(file + FIELD(file_inode));
 	struct sample_table_image_key key = {
@@ -263,13 +274,41 @@ static __always_inline void remember_mapping(struct sample_table_cpu *cpu, struc
 		.generation = read_half(inode + FIELD(inode_generation)),
 		.device = read_half(read_word(inode + FIELD(inode_device)) + FIELD(super_device)),
 	};
-	__u32 image = image_number(cpu, last, &key, start, end, offset);
+	__u32 image = image_number(cpu, last, &key, area.start, area.end, offset);
 	if (image == SAMPLE_TABLE_ADDRESS)
-		return;
-	last->image = image;
-	last->offset = offset - start;
-	last->start = start;
-	last->end = end;
+		return 0;
+	struct file *known = &process->files[process->next++ & (FILES - 1)];
+	known->area = area;
+	known->offset = offset - area.start;
+	known->image = image;
+	return known;
+}
+
+static __always_inline const struct file *find_file(struct sample_table_cpu *cpu,
+						    struct remembered *last,
+						    struct process *process, __u64 address)
+{
+	for (__u32 i = 0; i < FILES; i++) {
+		struct file *known = &process->files[i];
+		if (address < known->area.start || address >= known->area.end)
+			continue;
+		if (area_holds(&known->area, &process->space))
+			return known;
+		forget_area(&known->area);
+	}
+	return learn_file(cpu, last, process, address);
+}
+
+static __always_inline struct process *enter_process(struct remembered *last, __u64 task, __u64 mm)
+{
+	__u64 slot = mm * 0x9e3779b97f4a7c15ull >> (64 - PROCESS_BITS);
+	struct process *process = &last->processes[slot & ((1 << PROCESS_BITS) - 1)];
+	__u32 generation = state.generation;
+	if (!enter_space(&process->space, task, mm) || process->generation != generation)
+		for (__u32 i = 0; i < FILES; i++)
+			forget_area(&process->files[i].area);
+	process->generation = generation;
+	return process;
 }
 
 /* Looks the image of `address` up; SAMPLE_TABLE_ADDRESS: it has none. */
@@ -281,25 +320,11 @@ static __always_inline __u32 find_image(struct sample_table_cpu *cpu, struct rem
 	__u64 mm = read_word(task + FIELD(task_mm));
 	if (!mm)
 		return SAMPLE_TABLE_ADDRESS;
-	__u32 pid = bpf_get_current_pid_tgid() >> 32, generation = state.generation, changes = 0;
-	__u64 execs = read_half(task + FIELD(task_exec));
-	int keeps = FIELD(mm_changes) != KERNEL_FIELD_NONE;
-	if (keeps)
-		changes = read_half(mm + FIELD(mm_changes));
-	if (!keeps || last->mm != mm || last->changes != changes || last->pid != pid ||
-	    last->execs != execs || last->mapping_generation != generation ||
-	    address < last->start || address >= last->end) {
-		last->mm = mm;
-		last->changes = changes;
-		last->pid = pid;
-		last->execs = execs;
-		last->mapping_generation = generation;
-		remember_mapping(cpu, last, mm, address);
-		if (last->start == last->end)
-			return SAMPLE_TABLE_ADDRESS;
-	}
-	*offset = address + last->offset;
-	return last->image;
+	const struct file *file = find_file(cpu, last, enter_process(last, task, mm), address);
+	if (!file)
+		return SAMPLE_TABLE_ADDRESS;
+	*offset = address + file->offset;
+	return file->image;
 }
 
 SEC("perf_event")

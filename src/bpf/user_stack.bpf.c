@@ -14,11 +14,13 @@ volatile struct user_stack_state shared;
 /* What the code that is shared with the user needs (src/unwind). */
 #define FRAME_INLINE	   static __always_inline
 #define FRAME_FORGET(rows) (((rows) ^ shared.nothing) & 0x1ffff)
-#define WALK_READ(context, address, words, count)                                                  \
-	bpf_probe_read_user(words, (count) * sizeof(*(words)), (const void *)(address))
+#define WALK_READ(context, address, words, count) read_stack(context, address, words, count)
 #include "unwind/frame_rule.h"
 #include "unwind/frame_table_layout.h"
 #include "unwind/walk_end.h"
+struct work;
+static __always_inline int read_stack(struct work *work, __u64 address, uint64_t *words,
+				      __u32 count);
 #include "unwind/walk_step.h"
 
 #define FIELD(name) (settings.layout.name)
@@ -118,22 +120,43 @@ struct {
 } memos SEC(".maps");
 
 #define MAPPING_CODE 4	/* VM_EXEC */
-#define MAPPINGS     4u /* that a CPU remembers */
+#define MAPPINGS     4u /* that a CPU remembers of a process, */
+#define NONE	     UINT32_MAX
+#define PROCESS_BITS 2 /* log2 of those that it remembers */
 
 struct mapping {
-	__u64 start, end;
+	struct area area;
 	__u64 delta; /* of an address in the file */
 	struct user_stack_table table;
 	__u32 may_guess; /* it has no rules, or they are known */
 	__u32 known;	 /* it is no file whose rules may still come */
 };
 
+#define WINDOW_WORDS 64u
+#define LINE_BYTES   64u
+#define PAGE_LEAST   4096u /* bytes of a page, on any machine */
+
+/* The part of the stack that was read last. To read takes its time (60 to 90 ns on a Skylake, most
+ * of what a frame takes), whether 16 bytes are read or 512. */
+struct window {
+	__u64 at;
+	__u64 bytes; /* 0: nothing is in it */
+	__u64 words[WINDOW_WORDS];
+};
+
+struct process {
+	struct space space;
+	__u32 generation; /* of what is known about files */
+	__u32 next;
+	struct mapping mappings[MAPPINGS];
+};
+
 /* What a CPU works with. */
 struct work {
 	struct walk_state state, start;
-	struct mapping mappings[MAPPINGS];
-	__u64 mm, execs;
-	__u32 changes, pid, next, generation;
+	struct window window;
+	struct process processes[1 << PROCESS_BITS];
+	__u32 process;	    /* that is walked */
 	__u32 turn, copied; /* bytes of copies in that turn */
 	__u32 guesses; /* that the frame which is walked to now is the next of */
 	struct user_stack_head head;
@@ -161,6 +184,46 @@ struct {
 	__type(key, __u32);
 	__type(value, struct copy);
 } copies SEC(".maps");
+
+/* ---- The stack's memory */
+
+/* Reads the line that an address is in and what is behind it, up to the end of the page: where that
+ * cannot be read, a word of it cannot either. */
+__noinline int move_window(__u64 address)
+{
+	__u32 only = 0;
+	struct work *work = bpf_map_lookup_elem(&works, &only);
+	if (!work)
+		return 1;
+	__u64 at = address & -(__u64)LINE_BYTES;
+	__u32 bytes = PAGE_LEAST - (__u32)(at & (PAGE_LEAST - 1));
+	if (bytes > sizeof(work->window.words))
+		bytes = sizeof(work->window.words);
+	work->window.bytes = 0;
+	if (bpf_probe_read_user(work->window.words, bytes, (const void *)at))
+		return 1;
+	work->window.at = at;
+	work->window.bytes = bytes;
+	return 0;
+}
+
+static __always_inline int read_stack(struct work *work, __u64 address, uint64_t *words,
+				      __u32 count)
+{
+	struct window *window = &work->window;
+	__u32 size = count * sizeof(*words);
+	if (address & 7 || (address & (PAGE_LEAST - 1)) + size > PAGE_LEAST)
+		return bpf_probe_read_user(words, size, (const void *)address);
+	__u64 behind = address - window->at;
+	if (behind >= window->bytes || window->bytes - behind < size) {
+		if (move_window(address))
+			return 1;
+		behind = address & (LINE_BYTES - 1);
+	}
+	for (__u32 i = 0; i < count; i++)
+		words[i] = window->words[((behind >> 3) + i) & (WINDOW_WORDS - 1)];
+	return 0;
+}
 
 /* ---- Rules */
 
@@ -193,24 +256,12 @@ static __always_inline __u64 look_up(const struct user_stack_table *table, __u64
 		    : FRAME_CFA_NONE;
 }
 
-static __always_inline __u64 rule_of(const struct user_stack_table *table, __u64 offset)
-{
-	__u64 place = (__u64)table->serial << 40 | (offset & ((1ull << 40) - 1));
-	__u32 slot = (__u32)(place * 0x9e3779b97f4a7c15ull >> (64 - USER_STACK_MEMO_BITS)) |
-		     bpf_get_smp_processor_id() << USER_STACK_MEMO_BITS;
-	struct memo *memo = bpf_map_lookup_elem(&memos, &slot);
-	if (!memo)
-		return look_up(table, offset);
-	if (memo->place == place)
-		return memo->rule;
-	__u64 rule = look_up(table, offset);
-	memo->place = 0;
-	memo->rule = rule;
-	memo->place = place;
-	return rule;
-}
-
 /* ---- Mappings */
+
+static __always_inline struct process *current_process(struct work *work)
+{
+	return &work->processes[work->process & ((1 << PROCESS_BITS) - 1)];
+}
 
 /* Fills in what is known of the rules of a file. */
 static __always_inline void know_file(struct mapping *mapping, const struct user_stack_key *key)
@@ -232,24 +283,31 @@ static __always_inline void know_file(struct mapping *mapping, const struct user
 		mapping->table.page_count = 0;
 }
 
-/* The mapping of an address of code, or 0. */
-static __always_inline struct mapping *mapping_of(struct work *work, __u64 address)
+static __always_inline struct mapping *mapping_at(struct work *work, __u32 number)
 {
-	for (__u32 i = 0; i < MAPPINGS; i++)
-		if (address >= work->mappings[i].start && address < work->mappings[i].end)
-			return &work->mappings[i];
-	__u64 found = find_mapping(work->borders, work->mm, address);
+	return &current_process(work)->mappings[number & (MAPPINGS - 1)];
+}
+
+/* The number of the mapping of code that holds an address, which is remembered from now on; NONE.
+ */
+__noinline __u32 learn_mapping(__u64 address)
+{
+	__u32 only = 0;
+	struct work *work = bpf_map_lookup_elem(&works, &only);
+	if (!work)
+		return NONE;
+	struct process *process = current_process(work);
+	__u64 found = find_mapping(work->borders, process->space.mm, address);
 	if (!found)
-		return 0;
-	__u64 start = read_word(found + FIELD(mapping_start));
-	__u64 end = read_word(found + FIELD(mapping_end));
-	__u64 file = read_word(found + FIELD(mapping_file));
-	if (address < start || address >= end ||
+		return NONE;
+	struct area area = read_area(&process->space, found);
+	__u64 start = area.start, file = read_word(found + FIELD(mapping_file));
+	if (address < start || address >= area.end ||
 	    !(read_word(found + FIELD(mapping_flags)) & MAPPING_CODE))
-		return 0;
-	struct mapping *mapping = &work->mappings[work->next++ % MAPPINGS];
-	mapping->start = start;
-	mapping->end = end;
+		return NONE;
+	__u32 number = process->next++ & (MAPPINGS - 1);
+	struct mapping *mapping = &process->mappings[number];
+	mapping->area = area;
 	mapping->delta = -start;
 	mapping->table.page_count = 0;
 	mapping->known = mapping->may_guess = 1;
@@ -263,22 +321,86 @@ static __always_inline struct mapping *mapping_of(struct work *work, __u64 addre
 		key.device =
 			read_half(read_word(inode + FIELD(inode_device)) + FIELD(super_device));
 	} else if (FIELD(mm_vdso) == KERNEL_FIELD_NONE ||
-		   read_word(work->mm + FIELD(mm_vdso)) != start) {
-		return mapping; /* code that the process made itself */
+		   read_word(process->space.mm + FIELD(mm_vdso)) != start) {
+		return number; /* code that the process made itself */
 	}
 	know_file(mapping, &key);
 	if (!mapping->known)
-		mapping->end = mapping->start; /* it will be known soon */
-	return mapping;
+		forget_area(&mapping->area); /* it will be known soon */
+	return number;
 }
 
-static __always_inline __u64 rule_at(const struct mapping *mapping, __u64 address)
+static __always_inline __u32 find_known(struct work *work, __u64 address)
 {
-	return mapping->table.page_count ? rule_of(&mapping->table, address + mapping->delta)
-					 : FRAME_CFA_NONE;
+	struct process *process = current_process(work);
+	for (__u32 i = 0; i < MAPPINGS; i++) {
+		struct area *area = &process->mappings[i].area;
+		if (address < area->start || address >= area->end)
+			continue;
+		if (area_holds(area, &process->space))
+			return i;
+		forget_area(area);
+	}
+	return learn_mapping(address);
+}
+
+static __always_inline __u64 place_of(const struct mapping *mapping, __u64 address)
+{
+	return (__u64)mapping->table.serial << 40 |
+	       ((address + mapping->delta) & ((1ull << 40) - 1));
+}
+
+static __always_inline struct memo *memo_of(__u64 place)
+{
+	__u32 slot = (__u32)(place * 0x9e3779b97f4a7c15ull >> (64 - USER_STACK_MEMO_BITS)) |
+		     bpf_get_smp_processor_id() << USER_STACK_MEMO_BITS;
+	return bpf_map_lookup_elem(&memos, &slot);
+}
+
+/* The rule of an address in a mapping that is remembered, as it is from now on. */
+__noinline __u64 learn_rule(__u32 number, __u64 address)
+{
+	__u32 only = 0;
+	struct work *work = bpf_map_lookup_elem(&works, &only);
+	if (!work)
+		return FRAME_CFA_NONE;
+	const struct mapping *mapping = mapping_at(work, number);
+	__u64 place = place_of(mapping, address);
+	__u64 rule = look_up(&mapping->table, address + mapping->delta);
+	struct memo *memo = memo_of(place);
+	if (memo) {
+		memo->place = 0;
+		memo->rule = rule;
+		memo->place = place;
+	}
+	return rule;
+}
+
+static __always_inline __u64 rule_at(struct work *work, __u32 number, __u64 address)
+{
+	const struct mapping *mapping = mapping_at(work, number);
+	if (!mapping->table.page_count)
+		return FRAME_CFA_NONE;
+	__u64 place = place_of(mapping, address);
+	const struct memo *memo = memo_of(place);
+	return memo && memo->place == place ? memo->rule : learn_rule(number, address);
 }
 
 /* ---- The walk */
+
+/* The rule of an innermost frame that none is about. */
+__noinline __u64 leaf_rule(void)
+{
+	__u32 only = 0;
+	struct work *work = bpf_map_lookup_elem(&works, &only);
+	if (!work)
+		return FRAME_CFA_NONE;
+	__u64 back = walk_leaf_return(&work->state, MACHINE, work);
+	__u32 before = back ? find_known(work, back - 1) : NONE;
+	return before != NONE && rule_at(work, before, back - 1) != FRAME_CFA_NONE
+		       ? walk_leaf_rule(MACHINE)
+		       : FRAME_CFA_NONE;
+}
 
 /* Adds a frame and goes to its caller. 1: the walk has ended. */
 static __always_inline int step(struct work *work)
@@ -291,8 +413,8 @@ static __always_inline int step(struct work *work)
 	}
 	int guessed = state->guessed != work->guesses;
 	__u64 address = state->ip - state->returns;
-	struct mapping *mapping = mapping_of(work, address);
-	if (!mapping && guessed) {
+	__u32 number = find_known(work, address);
+	if (number == NONE && guessed) {
 		work->head.end = WALK_NO_RULE; /* a guess that leads nowhere was wrong */
 		return 1;
 	}
@@ -301,19 +423,18 @@ static __always_inline int step(struct work *work)
 		(guessed ? USER_STACK_GUESSED : 0);
 	work->head.count = count + 1;
 	work->guesses = state->guessed;
-	if (!mapping) {
+	if (number == NONE) {
 		work->head.end = WALK_NO_MAPPING;
 		return 1;
 	}
+	const struct mapping *mapping = mapping_at(work, number);
 	int may_guess = mapping->may_guess;
-	__u64 rule = rule_at(mapping, address);
+	__u64 rule = rule_at(work, number, address);
 	if (rule == FRAME_CFA_NONE && mapping->table.page_count && !state->frames) {
-		__u64 back = walk_leaf_return(state, MACHINE, 0);
-		struct mapping *before = back ? mapping_of(work, back - 1) : 0;
-		if (before && rule_at(before, back - 1) != FRAME_CFA_NONE)
-			rule = walk_leaf_rule(MACHINE);
+		rule = leaf_rule();
+		mapping = mapping_at(work, number);
 	}
-	enum walk_end end = walk_step(state, MACHINE, rule, may_guess, 0);
+	enum walk_end end = walk_step(state, MACHINE, rule, may_guess, work);
 	if (end == WALK_NO_TABLE && !mapping->known) {
 		work->head.missing = mapping->table.key;
 		work->head.missing_address = address;
@@ -338,26 +459,16 @@ __noinline int walk_once(__u32 turn)
 	return work && turn < 2 * USER_STACK_FRAMES_MOST ? step(work) : 1;
 }
 
-/* Mappings that are remembered hold as long as the process is the same, since its last exec, and has
- * changed none. */
-static __always_inline void keep_mappings(struct work *work, __u64 task, __u64 mm)
+static __always_inline void enter_process(struct work *work, __u64 task, __u64 mm)
 {
-	__u32 pid = bpf_get_current_pid_tgid() >> 32, changes = 0, generation = shared.generation;
-	__u64 execs = read_half(task + FIELD(task_exec));
-	int keeps = FIELD(mm_changes) != KERNEL_FIELD_NONE;
-	if (keeps)
-		changes = read_half(mm + FIELD(mm_changes));
-	/* odd: they are being changed (a sequence lock, since Linux 6.13) */
-	if (keeps && !(changes & 1) && work->mm == mm && work->pid == pid &&
-	    work->execs == execs && work->changes == changes && work->generation == generation)
+	work->process = mm * 0x9e3779b97f4a7c15ull >> (64 - PROCESS_BITS);
+	struct process *process = current_process(work);
+	__u32 generation = shared.generation;
+	if (enter_space(&process->space, task, mm) && process->generation == generation)
 		return;
-	work->mm = mm;
-	work->pid = pid;
-	work->execs = execs;
-	work->changes = changes;
-	work->generation = generation;
+	process->generation = generation;
 	for (__u32 i = 0; i < MAPPINGS; i++)
-		work->mappings[i].end = 0;
+		forget_area(&process->mappings[i].area);
 }
 
 static __always_inline void put_frames(void *sample, struct work *work)
@@ -473,9 +584,10 @@ int walk_stack(struct bpf_perf_event_data *sample)
 		TAKE(OF_TASK);
 		narrow = IS_NARROW(OF_TASK);
 	}
-	keep_mappings(work, task, mm);
+	enter_process(work, task, mm);
 	work->state = *state;
 	work->guesses = 0;
+	work->window.bytes = 0;
 	work->head = (struct user_stack_head){ .kind = USER_STACK_FRAMES, .narrow = narrow };
 	if (narrow) {
 		work->head.end = WALK_NO_REGISTERS;

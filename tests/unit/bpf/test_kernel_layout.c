@@ -82,9 +82,11 @@ static struct btf *make_types(int without)
 	begin(types, "vm_area_struct");
 	field(types, "vm_first", word, 0);
 	field(types, NULL, either, 16);
+	field(types, "vm_mm", word, 32);
 	field(types, "vm_pgoff", word, 48);
 	field(types, "vm_file", word, 56);
 	field(types, "vm_flags", word, 64);
+	field(types, "vm_lock_seq", word, 72);
 	structure(types, "file", "f_mode", 0, "f_inode", 24);
 	begin(types, "inode");
 	if (!(without & WITHOUT_INODE))
@@ -105,20 +107,36 @@ static void fields_are_found_wherever_they_lie(void **state)
 	(void)state;
 	assert_int_equal(kernel_layout_of(types, &layout, &err), 0);
 	const struct kernel_layout expected = {
-		.task_mm = 100,		.task_leader = 108,
-		.task_comm = 116,	.task_cgroups = KERNEL_FIELD_NONE,
-		.task_start = 132,	.task_exec = 140,
-		.task_parent = 148,	.task_tgid = 156,
-		.mm_tree = 96,		.tree_root = 8,
-		.mapping_start = 16,	.mapping_end = 24,
-		.mapping_page = 48,	.mapping_file = 56,
-		.mapping_flags = 64,	.mm_vdso = 224,
-		.file_inode = 24,	.inode_number = 16,
-		.inode_generation = 28, .inode_device = 40,
-		.super_device = 12,	.mm_changes = KERNEL_FIELD_NONE,
-		.range_borders = 15,	.range_border = 8,
-		.range_entry = 128,	.gap_borders = 9,
-		.gap_border = 8,	.gap_entry = 80,
+		.task_mm = 100,
+		.task_leader = 108,
+		.task_comm = 116,
+		.task_cgroups = KERNEL_FIELD_NONE,
+		.task_start = 132,
+		.task_exec = 140,
+		.task_parent = 148,
+		.task_tgid = 156,
+		.mm_tree = 96,
+		.tree_root = 8,
+		.mapping_start = 16,
+		.mapping_end = 24,
+		.mapping_page = 48,
+		.mapping_file = 56,
+		.mapping_flags = 64,
+		.mm_vdso = 224,
+		.mapping_mm = 32,
+		.mapping_lock = 72,
+		.file_inode = 24,
+		.inode_number = 16,
+		.inode_generation = 28,
+		.inode_device = 40,
+		.super_device = 12,
+		.mm_changes = KERNEL_FIELD_NONE,
+		.range_borders = 15,
+		.range_border = 8,
+		.range_entry = 128,
+		.gap_borders = 9,
+		.gap_border = 8,
+		.gap_entry = 80,
 		.page_bits = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE)),
 	};
 	assert_memory_equal(&layout, &expected, sizeof(layout));

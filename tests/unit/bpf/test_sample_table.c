@@ -42,6 +42,7 @@ struct scene {
 	struct {
 		struct sample_table_image_key key;
 		struct sample_table_image value;
+		uint64_t samples;
 	} images[IMAGES_MOST];
 	struct {
 		struct sample_table_context_key key;
@@ -92,6 +93,7 @@ static int note_count(void *context, const struct sample_table_count *count)
 		scene->unknown += count->samples;
 	else /* the news came before */
 		assert_int_equal(scene->contexts[count->context].value.number, count->context);
+	scene->images[count->image].samples += count->samples;
 	if (count->image >= SAMPLE_TABLE_IMAGES)
 		assert_int_equal(scene->images[count->image].value.number, count->image);
 	if (count->image == SAMPLE_TABLE_KERNEL) {
@@ -364,16 +366,88 @@ static void places_are_offsets_in_files(void **state)
 	end(scene);
 }
 
-/* sub $1, %rdi; jne; ret and the like, where no file is */
+/* sub $1, %rdi; jne; ret and the like */
+#if defined(__x86_64__)
+static const uint8_t code[] = { 0x48, 0x83, 0xef, 0x01, 0x75, 0xfa, 0xc3 };
+#elif defined(__aarch64__)
+static const uint8_t code[] = { 0x00, 0x04, 0x00, 0xf1, 0xe1, 0xff,
+				0xff, 0x54, 0xc0, 0x03, 0x5f, 0xd6 };
+#endif
+
+static void run_code(uint8_t *at, uint64_t turns)
+{
+	((void (*)(uint64_t))(uintptr_t)at)(turns);
+}
+
+static uint64_t samples_of_file(const struct scene *scene, uint64_t inode)
+{
+	uint64_t samples = 0;
+	for (uint32_t i = SAMPLE_TABLE_IMAGES; i < scene->images_end; i++)
+		if (scene->images[i].key.inode == inode)
+			samples += scene->images[i].samples;
+	return samples;
+}
+
+/* Two files by turns at one address, beside mappings that have nothing to do with it. */
+static void what_is_mapped_anew_is_another_file(void **state)
+{
+	int files[2];
+	struct stat known[2];
+	uint8_t *page = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	(void)state;
+	assert_ptr_not_equal(page, MAP_FAILED);
+	for (int i = 0; i < 2; i++) {
+		files[i] = memfd_create("code", MFD_CLOEXEC);
+		assert_true(files[i] >= 0);
+		assert_int_equal(pwrite(files[i], code, sizeof(code), 0), sizeof(code));
+		assert_int_equal(ftruncate(files[i], 8192), 0);
+		assert_int_equal(fstat(files[i], &known[i]), 0);
+	}
+	BEGIN(scene, PERIOD_NS, .contexts = SAMPLE_TABLE_BY_NAME);
+	burn(20000000);
+	drain(scene);
+	bool knows_files = scene->images_end > 0;
+	for (int turn = 0; turn < 30 && knows_files; turn++) {
+		uint64_t before[2];
+		int now = turn % 2;
+		for (int i = 0; i < 2; i++)
+			before[i] = samples_of_file(scene, known[i].st_ino);
+		/* sometimes another address is in use in between */
+		if (turn % 3 == 2)
+			munmap(page, 8192);
+		assert_ptr_equal(mmap(page, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+				      files[now], 0),
+				 page);
+		for (int tries = 0;
+		     tries < 2000 && samples_of_file(scene, known[now].st_ino) < before[now] + 20;
+		     tries++) {
+			for (int i = 0; i < 10; i++) {
+				run_code(page, 200000);
+				munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+					    0),
+				       4096);
+			}
+			drain(scene);
+		}
+		run_code(page, 2000000);
+		mprotect(page + 4096, 4096, PROT_READ); /* it ends a page earlier */
+		run_code(page, 2000000);
+		drain(scene);
+		assert_true(samples_of_file(scene, known[now].st_ino) >= before[now] + 20);
+		assert_int_equal(samples_of_file(scene, known[!now].st_ino), before[!now]);
+	}
+	stop(scene);
+	end(scene);
+	munmap(page, 8192);
+	close(files[0]);
+	close(files[1]);
+	if (!knows_files)
+		SKIP("this kernel has no tree of mappings that can be read (Linux 6.1)");
+}
+
 static void code_without_a_file_is_an_address_of_its_process(void **state)
 {
 	(void)state;
-#if defined(__x86_64__)
-	static const uint8_t code[] = { 0x48, 0x83, 0xef, 0x01, 0x75, 0xfa, 0xc3 };
-#elif defined(__aarch64__)
-	static const uint8_t code[] = { 0x00, 0x04, 0x00, 0xf1, 0xe1, 0xff,
-					0xff, 0x54, 0xc0, 0x03, 0x5f, 0xd6 };
-#endif
 	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(page, MAP_FAILED);
 	memcpy(page, code, sizeof(code));
@@ -387,7 +461,7 @@ static void code_without_a_file_is_an_address_of_its_process(void **state)
 	scene->first = (uintptr_t)page;
 	scene->last = scene->first + sizeof(code);
 	for (int tries = 0; tries < 1000 && scene->in_range <= 100; tries++) {
-		((void (*)(uint64_t))(uintptr_t)page)(5000000);
+		run_code(page, 5000000);
 		drain(scene);
 	}
 	stop(scene);
@@ -554,6 +628,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_sample_comes_out_once),
 		cmocka_unit_test(places_are_offsets_in_files),
+		cmocka_unit_test(what_is_mapped_anew_is_another_file),
 		cmocka_unit_test(code_without_a_file_is_an_address_of_its_process),
 		cmocka_unit_test(without_files_places_are_addresses),
 		cmocka_unit_test(processes_of_one_name_share_a_context),

@@ -151,9 +151,10 @@ struct process {
 	struct mapping mappings[MAPPINGS];
 };
 
-/* What a CPU works with. */
+/* What a CPU works with; much of it because a program's own stack has 512 bytes, over all calls. */
 struct work {
 	struct walk_state state, start;
+	__u64 registers[REGISTER_WORDS];
 	struct window window;
 	struct process processes[1 << PROCESS_BITS];
 	__u32 process;	    /* that is walked */
@@ -575,12 +576,11 @@ int walk_stack(struct bpf_perf_event_data *sample)
 		TAKE(OF_SAMPLE);
 		narrow = IS_NARROW(OF_SAMPLE);
 	} else {
-		__u64 user[34];
 		struct task_struct *current = bpf_get_current_task_btf();
-		if (bpf_probe_read_kernel(user, sizeof(user[0]) * REGISTER_WORDS,
+		if (bpf_probe_read_kernel(work->registers, sizeof(work->registers),
 					  (void *)bpf_task_pt_regs(current)))
 			return 1;
-#define OF_TASK(number) (user[number])
+#define OF_TASK(number) (work->registers[number])
 		TAKE(OF_TASK);
 		narrow = IS_NARROW(OF_TASK);
 	}

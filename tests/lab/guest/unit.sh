@@ -13,9 +13,8 @@ long="test_weight test_interval test_difference test_compare test_profile_file t
 	test_simulated_runs test_run_summary test_topdown_counts test_count_slices test_count_region_interval
 	test_database test_export_formats test_jit_timeline test_collect_jit_hostile test_cycles
 	test_collect_turn_time"
-# One takes its steps where time is counted (stack-walk.sh); one has helpers that have to start within a
-# second, which a machine that emulates this one cannot promise.
-long="$long test_stack_walk test_collect_edges_helpers"
+# These run where time is counted in instructions (unit-timed.sh).
+long="$long test_stack_walk test_collect_collector_bursts test_collect_edges test_collect_edges_helpers test_collect_step"
 [ -n "${LAB_ALL:-}" ] || long="$long test_recorder test_collect_session_shares test_collect_still_used
 	test_collect_generation test_frame_pool test_machine_slices test_count_region_threads
 	$(cd "$UNIT" && ls | grep -E '^(test|replay)_' | grep -vxFf here)"

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "bpf/kernel_memory.h"
 #include "isa/decode.h"
+#include "support/refused_program.h"
 #include "support/skip.h"
 
 /* Address of a symbol of the kernel, or 0 when addresses are hidden. */
@@ -31,9 +32,9 @@ static uint64_t address_of(const char *wanted)
 static void open_or_skip(struct kernel_memory *memory)
 {
 	struct error err;
-	if (kernel_memory_open(memory, &err) < 0) {
-		SKIP("%s", err.text);
-	}
+	int ret = kernel_memory_open(memory, &err);
+	if (ret < 0)
+		SKIP_UNLOADED(ret, err.text);
 }
 
 /* A procedure that each kernel has: decoded from its start, nothing makes no sense. */

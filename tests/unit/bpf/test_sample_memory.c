@@ -16,6 +16,7 @@
 #include "bpf/sample_memory.h"
 #include "machine/perf_record.h"
 #include "support/own_samples.h"
+#include "support/refused_program.h"
 #include "support/skip.h"
 
 #define RING_PAGES     256u
@@ -40,8 +41,9 @@ static void scene_open(struct scene *scene, const uint8_t *line)
 	*scene = (struct scene){ .line = line };
 	int cpu = own_samples_stay();
 	assert_true(cpu >= 0);
-	if (sample_memory_open(&scene->memory, &err) < 0)
-		SKIP("%s", err.text);
+	int ret = sample_memory_open(&scene->memory, &err);
+	if (ret < 0)
+		SKIP_UNLOADED(ret, err.text);
 	assert_int_equal(
 		own_samples_open(&scene->own, cpu, &event, RING_PAGES, &scene->memory.extra), 0);
 }

@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "bpf/sample_table.h"
 #include "machine/perf_open.h"
+#include "support/refused_program.h"
 #include "support/skip.h"
 
 #define CPUS_MOST     1024
@@ -119,6 +120,7 @@ static void drain(struct scene *scene)
 	assert_int_equal(sample_table_drain(scene->table, &visit), 0);
 }
 
+static int refused;
 static struct error refusal;
 
 /* NULL: it cannot be, as `refusal` says. */
@@ -126,7 +128,8 @@ static struct scene *begin(const struct sample_table_options *options, uint64_t 
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
 	assert_non_null(scene);
-	if (sample_table_new(options, &scene->table, &refusal) < 0) {
+	refused = sample_table_new(options, &scene->table, &refusal);
+	if (refused < 0) {
 		free(scene);
 		return NULL;
 	}
@@ -152,10 +155,9 @@ static struct scene *begin(const struct sample_table_options *options, uint64_t 
 }
 
 #define BEGIN(scene, period_ns, ...)                                                               \
-	struct scene *scene =                                                                      \
-		begin(&(struct sample_table_options){ __VA_ARGS__ }, (period_ns));                 \
+	struct scene *scene = begin(&(struct sample_table_options){ __VA_ARGS__ }, (period_ns));   \
 	if (!scene)                                                                                \
-	SKIP("%s", refusal.text)
+	SKIP_UNLOADED(refused, refusal.text)
 
 /* From here on nothing is counted, and all that was, is out. */
 static struct sample_table_sums stop(struct scene *scene)

@@ -17,6 +17,7 @@
 #include "machine/perf_record.h"
 #include "support/own_rules.h"
 #include "support/own_samples.h"
+#include "support/refused_program.h"
 #include "support/skip.h"
 #include "unwind/frame_pool.h"
 #include "unwind/stack_walk.h"
@@ -55,8 +56,9 @@ static void scene_open(struct scene *scene)
 	*scene = (struct scene){ .with_rules = true };
 	int cpu = own_samples_stay();
 	assert_true(cpu >= 0);
-	if (user_stack_new(&scene->stack, &err) < 0)
-		SKIP("%s", err.text);
+	int ret = user_stack_new(&scene->stack, &err);
+	if (ret < 0)
+		SKIP_UNLOADED(ret, err.text);
 	frame_pool_init(&scene->pool, &(struct frame_pool_options){
 					      .slabs = 8, .make = make_slab, .context = scene });
 	assert_int_equal(own_samples_open(&scene->own, cpu, &event, RING_PAGES,

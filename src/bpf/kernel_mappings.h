@@ -114,7 +114,7 @@ static __always_inline struct area read_area(const struct space *space, __u64 at
 
 /*
  * Whether a mapping is what it was: none of the process's has changed, or this one has not. Whoever
- * changes or removes one writes the number of changes to its lock first (vma_start_write() of
+ * changes or removes one writes the number of changes to its lock first (vma_start_write of
  * include/linux/mmap_lock.h), and a number is odd while changes are under way (since Linux 6.13;
  * for earlier ones it is a look more).
  */

@@ -1,6 +1,9 @@
 # The unit tests and the fuzz targets' seeds, on arm64: without $LAB_ALL those of what differs there,
 # the processor and the kernel ($UNIT/here, which the suite writes), and of them the quick ones.
-# boots: plain
+# Those in which something has to happen within a time run where time is counted in instructions: helpers
+# start, bursts end, a step comes before the timer's interrupt, whatever else the machine does that
+# emulates this one. The others run where there are two CPUs.
+# boots: plain exact
 
 # Simulations, random graphs, sweeps of whole libraries, changes of every byte of a file:
 # they test arithmetic and parsing, which are the same here, and take minutes in emulation, or read
@@ -13,8 +16,6 @@ long="test_weight test_interval test_difference test_compare test_profile_file t
 	test_simulated_runs test_run_summary test_topdown_counts test_count_slices test_count_region_interval
 	test_database test_export_formats test_jit_timeline test_collect_jit_hostile test_cycles
 	test_collect_turn_time"
-# These run where time is counted in instructions (unit-timed.sh).
-long="$long test_stack_walk test_collect_collector_bursts test_collect_edges test_collect_edges_helpers test_collect_step"
 [ -n "${LAB_ALL:-}" ] || long="$long test_recorder test_collect_session_shares test_collect_still_used
 	test_collect_generation test_frame_pool test_machine_slices test_count_region_threads
 	$(cd "$UNIT" && ls | grep -E '^(test|replay)_' | grep -vxFf here)"
@@ -28,14 +29,22 @@ long_by_changes="replay_import replay_import_perf_data replay_cycles replay_dwar
 most_seconds=300
 export SLOW_CPU=1 # for test_recorder
 
-# One of two lanes, as this machine has two CPUs: every second program.
+is_here() { # NAME
+	case $1 in
+	test_collect_* | test_count_* | test_stack_walk | test_user_stack | test_sample_*) [ "$LAB_BOOT" = exact ] ;;
+	*) [ "$LAB_BOOT" = plain ] ;;
+	esac
+}
+# One of as many lanes as there are CPUs, at most two: every second program.
+lanes=$(nproc)
 lane() { # 0 or 1
 	failed=0
 	turn=0
 	for program in "$UNIT"/test_* "$UNIT"/replay_*; do
 		name=$(basename "$program")
+		is_here "$name" || continue
 		case " $(echo $long $alone) " in *" $name "*) continue ;; esac
-		turn=$((1 - turn))
+		[ "$lanes" = 1 ] || turn=$((1 - turn))
 		[ $turn = "$1" ] || continue
 		case $name in
 		replay_*)
@@ -64,12 +73,13 @@ run() { # COMMAND
 failed=0
 turn=0
 for name in $alone; do
+	is_here "$name" || continue
 	case " $(echo $long) " in *" $name "*) continue ;; esac
 	run "$UNIT/$name"
 done
 status=$failed
 lane 0 &
 other=$!
-(lane 1) || status=1
+[ "$lanes" = 1 ] || (lane 1) || status=1
 wait $other || status=1
 exit $status

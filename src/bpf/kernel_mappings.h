@@ -1,6 +1,6 @@
 /*
  * kernel_mappings - where an address of a process lies, for programs: a walk of the kernel's tree
- * of mappings, which takes 1 to 2 us where its nodes are in no cache, and what can be remembered of
+ * of mappings, which takes 1 to 3 us where its nodes are in no cache, and what can be remembered of
  * it. Before it is included there is FIELD(name), a field of struct kernel_layout.
  */
 #pragma once
@@ -65,27 +65,9 @@ static __always_inline __u64 find_mapping(__u64 *border, __u64 mm, __u64 address
 	return 0;
 }
 
-/* Whose mappings are remembered: a process since its last exec. */
-struct space {
-	__u64 mm, execs;
-	__u32 pid;
-	__u32 changes; /* when it was looked at last */
-};
-
-/* Whether that is still the current process, whose mappings can be remembered; if not, it is from
- * now on, and what was remembered is of no use. */
-static __always_inline int enter_space(struct space *space, __u64 task, __u64 mm)
-{
-	__u32 pid = bpf_get_current_pid_tgid() >> 32;
-	__u64 execs = read_half(task + FIELD(task_exec));
-	int can = FIELD(mm_changes) != KERNEL_FIELD_NONE;
-	int same = can && space->mm == mm && space->pid == pid && space->execs == execs;
-	space->mm = mm;
-	space->pid = pid;
-	space->execs = execs;
-	space->changes = can ? read_half(mm + FIELD(mm_changes)) : 0;
-	return same;
-}
+#define SPACE_BITS 2  /* log2 of the processes whose mappings a CPU remembers, */
+#define AREAS	   4u /* and of each so many */
+#define NONE	   UINT32_MAX
 
 /* A mapping that is remembered. */
 struct area {
@@ -94,30 +76,73 @@ struct area {
 	__u32 lock, changes;
 };
 
+/* What is remembered of a process since its last exec. */
+struct space {
+	__u64 mm, execs;
+	__u32 pid;
+	__u32 changes;	  /* when it was looked at last */
+	__u32 generation; /* of what the program knows about files */
+	__u32 next;
+	struct area areas[AREAS];
+};
+
+static __always_inline __u32 space_number(__u64 mm)
+{
+	return mm * 0x9e3779b97f4a7c15ull >> (64 - SPACE_BITS);
+}
+
 static __always_inline void forget_area(struct area *area)
 {
 	area->end = area->start;
 }
 
-/* What is remembered of the mapping at `at`, as find_mapping() found it. */
+/* Makes it the current process's: nothing is remembered of another one, of an earlier generation,
+ * or where the kernel does not count changes. */
+static __always_inline void enter_space(struct space *space, __u64 task, __u64 mm, __u32 generation)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	__u64 execs = read_half(task + FIELD(task_exec));
+	int counts = FIELD(mm_changes) != KERNEL_FIELD_NONE;
+	int same = counts && space->mm == mm && space->pid == pid && space->execs == execs &&
+		   space->generation == generation;
+	space->changes = counts ? read_half(mm + FIELD(mm_changes)) : 0;
+	if (same)
+		return;
+	space->mm = mm;
+	space->pid = pid;
+	space->execs = execs;
+	space->generation = generation;
+	for (__u32 i = 0; i < AREAS; i++)
+		forget_area(&space->areas[i]);
+}
+
+/* What is to be remembered of the mapping at `at`, as find_mapping() found it. Whoever changes or
+ * removes one writes the number of changes to its lock first (vma_start_write of the kernel's
+ * include/linux/mmap_lock.h), and the number is another when that is done; so what is read behind
+ * the two is of one state, or the lock will be another. */
 static __always_inline struct area read_area(const struct space *space, __u64 at)
 {
 	struct area area = { .changes = space->changes };
 	if (FIELD(mapping_lock) != KERNEL_FIELD_NONE) {
-		area.lock = read_half(at + FIELD(mapping_lock)); /* before it may change */
-		area.at = area.lock != space->changes ? at : 0;
+		area.lock = read_half(at + FIELD(mapping_lock));
+		area.at = area.lock != read_half(space->mm + FIELD(mm_changes)) ? at : 0;
 	}
 	area.start = read_word(at + FIELD(mapping_start));
 	area.end = read_word(at + FIELD(mapping_end));
 	return area;
 }
 
-/*
- * Whether a mapping is what it was: none of the process's has changed, or this one has not. Whoever
- * changes or removes one writes the number of changes to its lock first (vma_start_write of
- * include/linux/mmap_lock.h), and a number is odd while changes are under way (since Linux 6.13;
- * for earlier ones it is a look more).
- */
+/* Remembers it instead of the oldest one, and returns its number. */
+static __always_inline __u32 add_area(struct space *space, const struct area *area)
+{
+	__u32 number = space->next++ & (AREAS - 1);
+	space->areas[number] = *area;
+	return number;
+}
+
+/* Whether a mapping is what it was: none of the process's has changed, or this one has not. The
+ * number of changes is odd while one is under way (since Linux 6.13; for earlier ones it is a look
+ * more). */
 static __always_inline int area_holds(struct area *area, const struct space *space)
 {
 	if (area->changes == space->changes && !(space->changes & 1))
@@ -127,4 +152,19 @@ static __always_inline int area_holds(struct area *area, const struct space *spa
 		return 0;
 	area->changes = space->changes;
 	return 1;
+}
+
+/* The number of the mapping that holds an address, if it is remembered and is what it was; or NONE.
+ */
+static __always_inline __u32 find_area(struct space *space, __u64 address)
+{
+	for (__u32 i = 0; i < AREAS; i++) {
+		struct area *area = &space->areas[i];
+		if (address < area->start || address >= area->end)
+			continue;
+		if (area_holds(area, space))
+			return i;
+		forget_area(area);
+	}
+	return NONE;
 }

@@ -57,27 +57,21 @@ struct {
 #define FIELD(name) (settings.layout.name)
 #include "kernel_mappings.h"
 
-#define FILES	     4u /* mappings of files that a CPU remembers of a process, */
-#define PROCESS_BITS 2	/* log2 of those that it remembers */
-
 struct file {
-	struct area area;
 	__u64 offset; /* of an address in the file: minus the mapping's start */
 	__u32 image;
 };
 
 struct process {
 	struct space space;
-	__u32 generation; /* of the images' numbers */
-	__u32 next;
-	struct file files[FILES];
+	struct file files[AREAS];
 };
 
 /* What a CPU remembers. */
 struct remembered {
 	struct sample_table_context_key context_key; /* of the last sample */
 	__u32 context, generation;
-	struct process processes[1 << PROCESS_BITS];
+	struct process processes[1 << SPACE_BITS];
 	/* room for news, which a stack has not */
 	struct sample_table_news news;
 	__u64 borders[KERNEL_BORDERS_MOST];
@@ -277,38 +271,10 @@ static __always_inline const struct file *learn_file(struct sample_table_cpu *cp
 	__u32 image = image_number(cpu, last, &key, area.start, area.end, offset);
 	if (image == SAMPLE_TABLE_ADDRESS)
 		return 0;
-	struct file *known = &process->files[process->next++ & (FILES - 1)];
-	known->area = area;
+	struct file *known = &process->files[add_area(&process->space, &area)];
 	known->offset = offset - area.start;
 	known->image = image;
 	return known;
-}
-
-static __always_inline const struct file *find_file(struct sample_table_cpu *cpu,
-						    struct remembered *last,
-						    struct process *process, __u64 address)
-{
-	for (__u32 i = 0; i < FILES; i++) {
-		struct file *known = &process->files[i];
-		if (address < known->area.start || address >= known->area.end)
-			continue;
-		if (area_holds(&known->area, &process->space))
-			return known;
-		forget_area(&known->area);
-	}
-	return learn_file(cpu, last, process, address);
-}
-
-static __always_inline struct process *enter_process(struct remembered *last, __u64 task, __u64 mm)
-{
-	__u64 slot = mm * 0x9e3779b97f4a7c15ull >> (64 - PROCESS_BITS);
-	struct process *process = &last->processes[slot & ((1 << PROCESS_BITS) - 1)];
-	__u32 generation = state.generation;
-	if (!enter_space(&process->space, task, mm) || process->generation != generation)
-		for (__u32 i = 0; i < FILES; i++)
-			forget_area(&process->files[i].area);
-	process->generation = generation;
-	return process;
 }
 
 /* Looks the image of `address` up; SAMPLE_TABLE_ADDRESS: it has none. */
@@ -320,7 +286,11 @@ static __always_inline __u32 find_image(struct sample_table_cpu *cpu, struct rem
 	__u64 mm = read_word(task + FIELD(task_mm));
 	if (!mm)
 		return SAMPLE_TABLE_ADDRESS;
-	const struct file *file = find_file(cpu, last, enter_process(last, task, mm), address);
+	struct process *process = &last->processes[space_number(mm) & ((1 << SPACE_BITS) - 1)];
+	enter_space(&process->space, task, mm, state.generation);
+	__u32 number = find_area(&process->space, address);
+	const struct file *file =
+		number != NONE ? &process->files[number] : learn_file(cpu, last, process, address);
 	if (!file)
 		return SAMPLE_TABLE_ADDRESS;
 	*offset = address + file->offset;

@@ -14,7 +14,7 @@ volatile struct user_stack_state shared;
 /* What the code that is shared with the user needs (src/unwind). */
 #define FRAME_INLINE	   static __always_inline
 #define FRAME_FORGET(rows) (((rows) ^ shared.nothing) & 0x1ffff)
-#define WALK_READ(context, address, words, count) read_stack(context, address, words, count)
+#define WALK_READ	   read_stack
 #include "unwind/frame_rule.h"
 #include "unwind/frame_table_layout.h"
 #include "unwind/walk_end.h"
@@ -119,13 +119,9 @@ struct {
 	__type(value, struct memo);
 } memos SEC(".maps");
 
-#define MAPPING_CODE 4	/* VM_EXEC */
-#define MAPPINGS     4u /* that a CPU remembers of a process, */
-#define NONE	     UINT32_MAX
-#define PROCESS_BITS 2 /* log2 of those that it remembers */
+#define MAPPING_CODE 4 /* VM_EXEC */
 
 struct mapping {
-	struct area area;
 	__u64 delta; /* of an address in the file */
 	struct user_stack_table table;
 	__u32 may_guess; /* it has no rules, or they are known */
@@ -146,9 +142,7 @@ struct window {
 
 struct process {
 	struct space space;
-	__u32 generation; /* of what is known about files */
-	__u32 next;
-	struct mapping mappings[MAPPINGS];
+	struct mapping mappings[AREAS];
 };
 
 /* What a CPU works with; much of it because a program's own stack has 512 bytes, over all calls. */
@@ -156,7 +150,7 @@ struct work {
 	struct walk_state state, start;
 	__u64 registers[REGISTER_WORDS];
 	struct window window;
-	struct process processes[1 << PROCESS_BITS];
+	struct process processes[1 << SPACE_BITS];
 	__u32 process;	    /* that is walked */
 	__u32 turn, copied; /* bytes of copies in that turn */
 	__u32 guesses; /* that the frame which is walked to now is the next of */
@@ -261,7 +255,7 @@ static __always_inline __u64 look_up(const struct user_stack_table *table, __u64
 
 static __always_inline struct process *current_process(struct work *work)
 {
-	return &work->processes[work->process & ((1 << PROCESS_BITS) - 1)];
+	return &work->processes[work->process & ((1 << SPACE_BITS) - 1)];
 }
 
 /* Fills in what is known of the rules of a file. */
@@ -286,7 +280,7 @@ static __always_inline void know_file(struct mapping *mapping, const struct user
 
 static __always_inline struct mapping *mapping_at(struct work *work, __u32 number)
 {
-	return &current_process(work)->mappings[number & (MAPPINGS - 1)];
+	return &current_process(work)->mappings[number & (AREAS - 1)];
 }
 
 /* The number of the mapping of code that holds an address, which is remembered from now on; NONE.
@@ -306,9 +300,8 @@ __noinline __u32 learn_mapping(__u64 address)
 	if (address < start || address >= area.end ||
 	    !(read_word(found + FIELD(mapping_flags)) & MAPPING_CODE))
 		return NONE;
-	__u32 number = process->next++ & (MAPPINGS - 1);
+	__u32 number = add_area(&process->space, &area);
 	struct mapping *mapping = &process->mappings[number];
-	mapping->area = area;
 	mapping->delta = -start;
 	mapping->table.page_count = 0;
 	mapping->known = mapping->may_guess = 1;
@@ -327,22 +320,14 @@ __noinline __u32 learn_mapping(__u64 address)
 	}
 	know_file(mapping, &key);
 	if (!mapping->known)
-		forget_area(&mapping->area); /* it will be known soon */
+		forget_area(&process->space.areas[number]); /* it will be known soon */
 	return number;
 }
 
-static __always_inline __u32 find_known(struct work *work, __u64 address)
+static __always_inline __u32 mapping_of(struct work *work, __u64 address)
 {
-	struct process *process = current_process(work);
-	for (__u32 i = 0; i < MAPPINGS; i++) {
-		struct area *area = &process->mappings[i].area;
-		if (address < area->start || address >= area->end)
-			continue;
-		if (area_holds(area, &process->space))
-			return i;
-		forget_area(area);
-	}
-	return learn_mapping(address);
+	__u32 number = find_area(&current_process(work)->space, address);
+	return number != NONE ? number : learn_mapping(address);
 }
 
 static __always_inline __u64 place_of(const struct mapping *mapping, __u64 address)
@@ -397,7 +382,7 @@ __noinline __u64 leaf_rule(void)
 	if (!work)
 		return FRAME_CFA_NONE;
 	__u64 back = walk_leaf_return(&work->state, MACHINE, work);
-	__u32 before = back ? find_known(work, back - 1) : NONE;
+	__u32 before = back ? mapping_of(work, back - 1) : NONE;
 	return before != NONE && rule_at(work, before, back - 1) != FRAME_CFA_NONE
 		       ? walk_leaf_rule(MACHINE)
 		       : FRAME_CFA_NONE;
@@ -414,7 +399,7 @@ static __always_inline int step(struct work *work)
 	}
 	int guessed = state->guessed != work->guesses;
 	__u64 address = state->ip - state->returns;
-	__u32 number = find_known(work, address);
+	__u32 number = mapping_of(work, address);
 	if (number == NONE && guessed) {
 		work->head.end = WALK_NO_RULE; /* a guess that leads nowhere was wrong */
 		return 1;
@@ -458,18 +443,6 @@ __noinline int walk_once(__u32 turn)
 	__u32 only = 0;
 	struct work *work = bpf_map_lookup_elem(&works, &only);
 	return work && turn < 2 * USER_STACK_FRAMES_MOST ? step(work) : 1;
-}
-
-static __always_inline void enter_process(struct work *work, __u64 task, __u64 mm)
-{
-	work->process = mm * 0x9e3779b97f4a7c15ull >> (64 - PROCESS_BITS);
-	struct process *process = current_process(work);
-	__u32 generation = shared.generation;
-	if (enter_space(&process->space, task, mm) && process->generation == generation)
-		return;
-	process->generation = generation;
-	for (__u32 i = 0; i < MAPPINGS; i++)
-		forget_area(&process->mappings[i].area);
 }
 
 static __always_inline void put_frames(void *sample, struct work *work)
@@ -584,7 +557,8 @@ int walk_stack(struct bpf_perf_event_data *sample)
 		TAKE(OF_TASK);
 		narrow = IS_NARROW(OF_TASK);
 	}
-	enter_process(work, task, mm);
+	work->process = space_number(mm);
+	enter_space(&current_process(work)->space, task, mm, shared.generation);
 	work->state = *state;
 	work->guesses = 0;
 	work->window.bytes = 0;

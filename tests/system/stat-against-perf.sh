@@ -44,10 +44,11 @@ taskset -c "$cpu" culprit stat --json -e task-clock -o json -- sh -c 'i=0; while
 stolen=$(($(stolen_ticks) - before))
 python3 - "$stolen" "$(getconf CLK_TCK)" <<'END' || fail "CPU times do not agree, of $stolen stolen ticks: $(cat json)"
 import json, sys
+# A tick is what two readings of it may miss, which leaves half of the 20 ms.
 stolen = (int(sys.argv[1]) + 1) * 1e9 / int(sys.argv[2])
 page = json.load(open("json"))
 clock = page["rows"][0]["events"][0]["value"]
 used = page["user_ns"] + page["system_ns"]
-assert used - 20e6 <= clock * 1.02 + 20e6 and clock - stolen <= used * 1.02 + 20e6, (clock, used, stolen)
+assert used - 20e6 <= clock * 1.02 + 20e6 and clock - stolen <= used * 1.02 + 10e6, (clock, used, stolen)
 assert clock <= page["elapsed_ns"] * 1.02, page
 END

@@ -2,7 +2,7 @@
 # the processor and the kernel ($UNIT/here, which the suite writes), and of them the quick ones.
 # Those in which something has to happen within a time run where time is counted in instructions: helpers
 # start, bursts end, a step comes before the timer's interrupt, whatever else the machine does that
-# emulates this one. The others run where there are two CPUs.
+# emulates this one. The others run where there are two CPUs, and with $LAB_ALL nearly all do.
 # boots: plain exact
 
 # Simulations, random graphs, sweeps of whole libraries, changes of every byte of a file:
@@ -31,7 +31,10 @@ export SLOW_CPU=1 # for test_recorder
 
 is_here() { # NAME
 	case $1 in
-	test_collect_* | test_count_* | test_stack_walk | test_user_stack | test_sample_*) [ "$LAB_BOOT" = exact ] ;;
+	test_stack_walk | test_collect_edges_helpers) [ "$LAB_BOOT" = exact ] ;;
+	test_collect_* | test_count_* | test_user_stack | test_sample_*)
+		[ "$LAB_BOOT" = exact ] || [ -n "${LAB_ALL:-}" ]
+		;;
 	*) [ "$LAB_BOOT" = plain ] ;;
 	esac
 }

@@ -32,9 +32,8 @@ static uint64_t address_of(const char *wanted)
 static void open_or_skip(struct kernel_memory *memory)
 {
 	struct error err;
-	int ret = kernel_memory_open(memory, &err);
-	if (ret < 0)
-		SKIP_UNLOADED(ret, err.text);
+	if (kernel_memory_open(memory, &err) < 0)
+		SKIP_UNLOADED(err.code, err.text);
 }
 
 /* A procedure that each kernel has: decoded from its start, nothing makes no sense. */

@@ -41,9 +41,8 @@ static void scene_open(struct scene *scene, const uint8_t *line)
 	*scene = (struct scene){ .line = line };
 	int cpu = own_samples_stay();
 	assert_true(cpu >= 0);
-	int ret = sample_memory_open(&scene->memory, &err);
-	if (ret < 0)
-		SKIP_UNLOADED(ret, err.text);
+	if (sample_memory_open(&scene->memory, &err) < 0)
+		SKIP_UNLOADED(err.code, err.text);
 	assert_int_equal(
 		own_samples_open(&scene->own, cpu, &event, RING_PAGES, &scene->memory.extra), 0);
 }

@@ -120,7 +120,6 @@ static void drain(struct scene *scene)
 	assert_int_equal(sample_table_drain(scene->table, &visit), 0);
 }
 
-static int refused;
 static struct error refusal;
 
 /* NULL: it cannot be, as `refusal` says. */
@@ -128,8 +127,7 @@ static struct scene *begin(const struct sample_table_options *options, uint64_t 
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
 	assert_non_null(scene);
-	refused = sample_table_new(options, &scene->table, &refusal);
-	if (refused < 0) {
+	if (sample_table_new(options, &scene->table, &refusal) < 0) {
 		free(scene);
 		return NULL;
 	}
@@ -157,7 +155,7 @@ static struct scene *begin(const struct sample_table_options *options, uint64_t 
 #define BEGIN(scene, period_ns, ...)                                                               \
 	struct scene *scene = begin(&(struct sample_table_options){ __VA_ARGS__ }, (period_ns));   \
 	if (!scene)                                                                                \
-	SKIP_UNLOADED(refused, refusal.text)
+	SKIP_UNLOADED(refusal.code, refusal.text)
 
 /* From here on nothing is counted, and all that was, is out. */
 static struct sample_table_sums stop(struct scene *scene)

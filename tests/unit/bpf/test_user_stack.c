@@ -56,9 +56,8 @@ static void scene_open(struct scene *scene)
 	*scene = (struct scene){ .with_rules = true };
 	int cpu = own_samples_stay();
 	assert_true(cpu >= 0);
-	int ret = user_stack_new(&scene->stack, &err);
-	if (ret < 0)
-		SKIP_UNLOADED(ret, err.text);
+	if (user_stack_new(&scene->stack, &err) < 0)
+		SKIP_UNLOADED(err.code, err.text);
 	frame_pool_init(&scene->pool, &(struct frame_pool_options){
 					      .slabs = 8, .make = make_slab, .context = scene });
 	assert_int_equal(own_samples_open(&scene->own, cpu, &event, RING_PAGES,

@@ -84,6 +84,14 @@ static bool open_way(struct way *way)
 	return sample_table_attach(way->counts, way->fd, 0) >= 0;
 }
 
+/* As the program in the kernel measured it. */
+static void print_time(const char *what, const struct program_time *time)
+{
+	if (time->samples)
+		printf("%s %.0f ns (at most %llu)", what, (double)time->ns / (double)time->samples,
+		       (unsigned long long)time->most_ns);
+}
+
 static void print_way(struct way *way, const struct way *nothing, size_t rounds)
 {
 	page_faults_print(way->name, way->ns, nothing->ns, rounds);
@@ -91,6 +99,11 @@ static void print_way(struct way *way, const struct way *nothing, size_t rounds)
 		struct sample_table_sums sums = sample_table_sums(way->counts, -1, 0);
 		printf("   %llu samples, %llu lost", (unsigned long long)sums.seen,
 		       (unsigned long long)sums.lost);
+	}
+	if (way->counts) {
+		struct sample_table_times times = sample_table_times(way->counts);
+		print_time(", hit", &times.hits);
+		print_time(", miss", &times.misses);
 	}
 	putchar('\n');
 }

@@ -1,8 +1,8 @@
 """Measures what recording the whole machine costs the programs that run on it.
 
-usage: overhead.py [--seconds S] [--percent P] [--workloads NAME,...] [--recorders NAME,...] CULPRIT
+usage: overhead.py [--seconds S] [--percent P] [--workloads NAME,...] [--recorders NAME;...] CULPRIT
 
-As many copies of a workload as there are CPUs run at once, so that whatever a recorder takes is taken
+As many copies of a workload as keep all CPUs busy run at once, so that whatever a recorder takes is taken
 from them. In each round they run once under each recorder and once under none, in an order drawn by
 chance. What a recorder costs is the mean, over rounds, of the logarithm of its time over that of nobody
 in the same round; its interval is of Student's t, 95 %. Recorders begin some seconds before the clock
@@ -29,6 +29,9 @@ HALF_WIDTH = 0.005  # an interval that is narrow enough
 FEW_ROUNDS = 10     # below them a narrow interval is one by chance
 MOST_ABOVE = 0.005  # what a recording may cost above its budget
 SETTLED_S = 2.5     # after which a recorder has looked at what runs already
+# More than there are counters, beside cycles and instructions.
+TURNS = ["branches", "branch-misses", "cache-references", "cache-misses", "L1-dcache-loads", "L1-dcache-load-misses",
+         "dTLB-load-misses", "iTLB-load-misses"]
 CPUS = len(os.sched_getaffinity(0))
 
 CHASE = r"""
@@ -59,6 +62,62 @@ int main(void)
 	printf("%llu\n", (unsigned long long)state);
 	return 0;
 }
+"""
+# Sums and copies of arrays that no cache holds, as STREAM's triad (McCalpin).
+STREAM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#define PLACES ((size_t)1 << 22) /* 32 MiB each */
+int main(void)
+{
+	double *a = malloc(PLACES * sizeof(*a)), *b = malloc(PLACES * sizeof(*b)), *c = malloc(PLACES * sizeof(*c));
+	for (size_t i = 0; i < PLACES; i++)
+		b[i] = c[i] = (double)i;
+	for (int turn = 0; turn < 60; turn++)
+		for (size_t i = 0; i < PLACES; i++)
+			a[i] = b[i] + 3 * c[(i + (size_t)turn) % PLACES];
+	printf("%f\n", a[17]);
+	return 0;
+}
+"""
+# One process with a thread for each CPU, which wait for each other every few hundred microseconds: what
+# delays one delays all.
+PARALLEL = r"""
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+static pthread_barrier_t barrier;
+static void *work(void *context)
+{
+	uint64_t state = (uint64_t)(uintptr_t)context;
+	for (int step = 0; step < 5000; step++) {
+		for (int i = 0; i < 400000; i++)
+			state = state * 6364136223846793005u + 1442695040888963407u;
+		pthread_barrier_wait(&barrier);
+	}
+	printf("%d", (int)(state & 1));
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	unsigned threads = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+	pthread_t all[1024];
+	pthread_barrier_init(&barrier, NULL, threads);
+	for (unsigned i = 0; i < threads && i < 1024; i++)
+		if (pthread_create(&all[i], NULL, work, (void *)(uintptr_t)(i + 1)))
+			return 1;
+	for (unsigned i = 0; i < threads && i < 1024; i++)
+		pthread_join(all[i], NULL);
+	return 0;
+}
+"""
+INTERPRETER = r"""
+import json, re
+for turn in range(40):
+    text = json.dumps([{"name": f"n{i}", "value": i * turn} for i in range(9000)])
+    assert len(re.findall(r'"n\d*7"', text)) == 900
+    json.loads(text)
 """
 # A process that serves and one that asks, over one connection.
 SERVER = r"""
@@ -99,28 +158,37 @@ def prepare(name):
     def build(text):
         with open(f"{name}.c", "w") as file:
             file.write(text)
-        subprocess.run(["cc", "-O2", "-o", name, f"{name}.c", "-lm"], check=True)
+        subprocess.run(["cc", "-O2", "-o", name, f"{name}.c", "-lm", "-lpthread"], check=True)
         return f"./{name}"
 
     if name == "loop":
         return [build(LOOP)]
     if name == "memory":
         return [build(CHASE), "4000000"]
-    if name == "server":
-        with open("server.py", "w") as file:
-            file.write(SERVER)
-        return [sys.executable, "server.py"]
+    if name == "stream":
+        return [build(STREAM)]
+    if name == "parallel":
+        return [build(PARALLEL), str(CPUS)]
+    if name in ("server", "interpreter"):
+        with open(f"{name}.py", "w") as file:
+            file.write(SERVER if name == "server" else INTERPRETER)
+        return [sys.executable, f"{name}.py"]
     if name == "gcc":
         with open("source.c", "w") as file:
             file.write(SOURCE_TEXT)
         return ["sh", "-c", "for i in 1 2 3 4 5 6; do cc -O1 -c -o $$.o source.c || exit; done; rm $$.o"]
-    sys.exit(f"overhead: no workload '{name}'; there are gcc, memory, loop and server")
+    sys.exit(f"overhead: no workload '{name}'; there are gcc, memory, stream, loop, server, interpreter and parallel")
 
 
-def timed(command):
-    """Mean elapsed seconds of as many copies as there are CPUs."""
+def copies(name):
+    """How many of a workload keep all CPUs busy."""
+    return 1 if name == "parallel" else CPUS
+
+
+def timed(command, count):
+    """Mean elapsed seconds of so many copies."""
     start = time.monotonic()
-    running = {subprocess.Popen(command, stdout=subprocess.DEVNULL).pid for _ in range(CPUS)}
+    running = {subprocess.Popen(command, stdout=subprocess.DEVNULL).pid for _ in range(count)}
     total = 0.0
     while running:
         pid, status = os.wait()
@@ -130,7 +198,7 @@ def timed(command):
         total += time.monotonic() - start
         if status:
             sys.exit(f"overhead: {' '.join(command)} failed")
-    return total / CPUS
+    return total / count
 
 
 def has_events(pid):
@@ -186,8 +254,8 @@ def interval(logarithms):
 
 def run(name, recorders, seconds, chance):
     """Rounds of a workload: by recorder the logarithms of ratios, and shares of a CPU that it took; how long nobody's took."""
-    command = prepare(name)
-    timed(command)
+    command, count = prepare(name), copies(name)
+    timed(command, count)
     logarithms = {recorder: [] for recorder in recorders}
     own = {recorder: [] for recorder in recorders}
     bare = []
@@ -199,9 +267,9 @@ def run(name, recorders, seconds, chance):
         for recorder in order:
             recording = Recorder(recorders[recorder]) if recorders.get(recorder) else None
             time.sleep(SETTLED_S)
-            timed(command)  # its files are new to the recorder once
+            timed(command, count)  # its files are new to the recorder once
             before = recording.own() if recording else 0
-            times[recorder] = timed(command)
+            times[recorder] = timed(command, count)
             if recording:
                 own[recorder].append((recording.own() - before) / times[recorder])
                 recording.end()
@@ -219,8 +287,16 @@ def sample_cost(culprit, percent):
                           capture_output=True, text=True).stderr
     found = re.search(r"a sample costs ([\d.]+) us here(?:, measured \d+ min ago)?: \S+ % of a CPU buys (\d+) a second", said)
     if not found:
+        if "the cost of a sample could not be measured" in said:
+            print(said.strip())
+            sys.exit(77)
         sys.exit(f"overhead: culprit record: {said}")
     return int(found[2]), float(found[1])
+
+
+def has_counters():
+    return any(pathlib.Path("/sys/bus/event_source/devices").glob("cpu*")) or any(
+        pathlib.Path("/sys/bus/event_source/devices").glob("armv8*"))
 
 
 def processor():
@@ -248,6 +324,14 @@ def main():
     if subprocess.run([*recorders["culprit record -a --engine bpf"], "--duration", "100ms"], capture_output=True).returncode:
         del recorders["culprit record -a --engine bpf"]
         print("no BPF engine here")
+    daemon = [options.culprit, "daemon", "--config", "/dev/null", "--no-socket", "--overhead", str(options.percent), "-o", "db"]
+    second = ["-e", "cycles", "-e", "instructions"] if has_counters() else ["-e", "cpu-clock", "-e", "page-faults"]
+    recorders |= {"daemon, flat": [*daemon, "--no-stacks"], "daemon, + stacks": daemon, "daemon, + second event": [*daemon, *second]}
+    if has_counters():
+        turns = [argument for event in TURNS for argument in ("-e", event)]
+        recorders["daemon, + rotation"] = [*daemon, *second, *turns]
+    else:
+        print("no counters here, so no rotation of events; the second event is page-faults")
     perf = ["perf", "record", "-q", "-a", "-F", str(rate), "-o", "perf.data"]
     try:
         if subprocess.run([*perf, "--", "true"], capture_output=True).returncode == 0:
@@ -255,15 +339,16 @@ def main():
     except FileNotFoundError:
         print("perf is not here")
     if options.recorders:
-        unknown = [name for name in options.recorders.split(",") if name not in recorders]
+        wanted = options.recorders.split(";")
+        unknown = [name for name in wanted if name not in recorders]
         if unknown:
-            sys.exit(f"overhead: no recorder '{unknown[0]}' here; there are {', '.join(recorders)}")
-        recorders = {name: recorders[name] for name in options.recorders.split(",")}
+            sys.exit(f"overhead: no recorder '{unknown[0]}' here; there are {'; '.join(recorders)}")
+        recorders = {name: recorders[name] for name in wanted}
     chance = random.Random(1)
     bound = options.percent / 100 + MOST_ABOVE
     for name in options.workloads.split(","):
         logarithms, own, bare = run(name, recorders, options.seconds, chance)
-        print(f"{name}: {CPUS} copies of {statistics.fmean(bare):.2f} s, {len(bare)} rounds")
+        print(f"{name}: {copies(name)} copies of {statistics.fmean(bare):.2f} s, {len(bare)} rounds")
         for recorder, of in logarithms.items():
             mean, half = interval(of)
             known = math.isfinite(half)

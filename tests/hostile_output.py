@@ -4,27 +4,32 @@ Everything that can carry a stranger's text has such a name: processes, threads,
 source files and their lines, events, units, labels, hosts, tables of damaged profiles, recordings of other tools, files and
 options on the command line. What is judged is judged by Python's own tables, not by culprit's.
 
-usage: hostile_output.py reports|exchange|others
+usage: hostile_output.py reports|exchange|live|others
 
 A verb or an export format that is not in CASES fails the test, and so does an option --json that no case uses.
 """
 
+import contextlib
 import csv
 import io
+import itertools
 import json
 import os
 import pathlib
 import pty
 import re
+import socket
 import sqlite3
 import struct
 import subprocess
 import sys
+import threading
 import unicodedata
 import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 from protobuf import varint  # noqa: E402
+from terminal import Terminal  # noqa: E402
 
 SOURCE = pathlib.Path(os.environ["SOURCE"])
 TOOLS = pathlib.Path(os.environ["TOOLS"])
@@ -309,7 +314,7 @@ def reads(verb, code, damaged, *more):
 
 
 def drive_report(code, damaged):
-    for part in ("procedure", "image", "process", "thread", "cgroup", "line", "address"):
+    for part in ("procedure", "image", "process", "thread", "cgroup", "container", "line", "address"):
         drive("report", code, "--by", part)
     for options in (["--tree"], ["--inclusive"], ["--callers", HOSTILE + b"other"], ["--callees", HOSTILE + b"other"],
                     ["--focus", "HOSTILE"], ["-v", "--by", "line"], ["--full-names"], ["-e", HOSTILE + b"instructions"]):
@@ -318,7 +323,7 @@ def drive_report(code, damaged):
     for part in ("procedure", "process,thread", "line", "image"):
         drive("report", "--json", code, "--by", part, kind="json")
     drive("report", "--json", code, "--tree", kind="json")
-    for option in ("--by", "--callers", "--process", "--cgroup", "--cpu", "--focus", "--sort", "--min", "-e", "--image"):
+    for option in ("--by", "--callers", "--process", "--cgroup", "--service", "--container", "--cpu", "--focus", "--sort", "--min", "-e", "--image"):
         drive("report", code, option, HOSTILE)
     drive("report", code, "--focus", HOSTILE + b"(")
     drive("report", b"--HOSTILE" + STEERS, code)
@@ -388,6 +393,7 @@ def drive_flame(code, damaged):
     for option in ("--color", "-e", "--focus", "--process"):
         drive("flame", code, "-o", "-", option, HOSTILE + b"(")
     drive("flame", code, "-o", "-", "--diff", code, "--per", HOSTILE)
+    drive("flame", "-o", "-", "--diff", code, code, "--", code, code, kind="svg")
     drive("flame", code, "-o", "-", "--color", "none", "--scale", HOSTILE, shows=False)
     for name in RECORDINGS:
         drive("flame", HOSTILE + name.encode(), "-o", "-", kind="svg")
@@ -401,8 +407,20 @@ def drive_diff(code, twice, damaged):
     drive("diff", code, code)
     for option in ("--per", "--by", "-e", "--sort", "--fail-above", "--counts"):
         drive("diff", code, code, option, HOSTILE)
+    drive("diff", twice, twice, "--", code, twice)
+    drive("diff", twice, "--", code, HOSTILE + b"missing")
     drive("diff", HOSTILE + b"missing", code)
     drive("diff", code, damaged)
+
+
+def drive_spread(code, twice, damaged):
+    for part in ("procedure", "image", "process", "line"):
+        drive("spread", twice, code, "--by", part)
+    drive("spread", code, code, "--json", kind="json")
+    for option in ("--per", "--by", "-e", "--sort", "--counts"):
+        drive("spread", code, code, option, HOSTILE)
+    drive("spread", HOSTILE + b"missing", code)
+    drive("spread", code, damaged)
 
 
 FORMATS = {"folded": "folded", "perf-script": "lines", "firefox": "lines", "pprof": "binary", "speedscope": "json",
@@ -479,6 +497,8 @@ def drive_record():
     for option in ("-e", "-p", "-t", "-C", "--cgroup", "--duration", "-c", "-F", "--overhead", "--bursts", "--epoch", "-m"):
         drive("record", b"%s=%s" % (option.encode(), HOSTILE) if option == "--bursts" else option,
               *([] if option == "--bursts" else [HOSTILE]), "-o", "none.prof", "true")
+    for choice in (b"image:" + HOSTILE, b"cgroup:" + HOSTILE):
+        drive("record", "--per-process-of", choice, "-o", "none.prof", "true")
     drive("record", "-o", HOSTILE + b"no/out.prof", "true")
     drive("record", "-o", HOSTILE + b"out.prof", HOSTILE)
     drive("record", b"--HOSTILE" + STEERS)
@@ -530,6 +550,91 @@ def drive_doctor():
     drive("doctor", "--json", kind="json", shows=False)
 
 
+def drive_daemon():
+    for option in ("--config", "-C", "--cgroup", "-e", "-F", "--overhead", "--engine", "--epoch", "--merge-interval", "--memory"):
+        drive("daemon", "--no-socket", "-o", "none.db", *([] if option == "--config" else ["--config", "/dev/null"]), option, HOSTILE)
+    drive("daemon", "--config", "/dev/null", "--check-config", "-e", "cpu-clock", "-o", HOSTILE, "--socket", HOSTILE, "--metrics", HOSTILE)
+    drive("daemon", "--config", "/dev/null", "--no-socket", "-e", "cpu-clock", "-o", HOSTILE + b"no/db")
+    for choice in (HOSTILE + b"*", b"image:/" + HOSTILE):
+        drive("daemon", "--config", "/dev/null", "--check-config", "-e", "cpu-clock", "-o", "none.db", "--per-process-of", choice)
+    drive("daemon", "--config", "/dev/null", HOSTILE)
+    for line in (HOSTILE.replace(b"=", b""), b"event = " + ONE_LINE, b"epoch = " + ONE_LINE):
+        pathlib.Path("settings").write_bytes(line)
+        drive("daemon", "--config", "settings", "--check-config", "-o", "none.db")
+    os.unlink("settings")
+
+
+def answer_as_daemon(listener, answer):
+    """Something that answers where a daemon should, with answer(REQUEST); clients may be gone by then."""
+    while True:
+        try:
+            client, _ = listener.accept()
+        except OSError:
+            return
+        with client, contextlib.suppress(ConnectionError):
+            client.sendall(answer(client.recv(1024).strip()))
+
+
+def framed(body):
+    return b"ok %d\n" % len(body) + body
+
+
+def drive_ctl():
+    text = HOSTILE.decode("latin-1")
+    status = {"state": text, "reason": text, "version": text, "pid": 1, "start_ns": 1e18, "seconds": 1, "database": text,
+              "epoch_length_seconds": 3600, "epoch_seconds": 5, "epochs_ended": 2, "events": [{"name": text}], "samples": 5,
+              "lost": {"ring": 1}, "unknown": 1, "failures": 3}
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("answers")
+        listener.listen()
+        bodies = {b"status": json.dumps(status).encode(), b"metrics": ONE_LINE + b"\n" + ONE_LINE, b"snapshot": HOSTILE}
+        replies = {name: framed(body) for name, body in bodies.items()}
+        replies[b"flush"] = b"error " + ONE_LINE + b"\n"
+        replies[b"epoch"] = b"ok " + HOSTILE
+        threading.Thread(target=answer_as_daemon, args=(listener, lambda request: replies.get(request, b"nonsense\n")), daemon=True).start()
+        drive("ctl", "--socket", "answers", "status")
+        drive("ctl", "--socket", "answers", "status", "--json", kind="json")
+        drive("ctl", "--socket", "answers", "metrics")
+        drive("ctl", "--socket", "answers", "flush")
+        drive("ctl", "--socket", "answers", "epoch", shows=False)
+        drive("ctl", "--socket", "answers", "pause", shows=False)
+        drive("ctl", "--socket", "answers", "snapshot", "-o", HOSTILE + b"no/snapshot.prof")
+        listener.shutdown(socket.SHUT_RDWR)
+    os.unlink("answers")
+    drive("ctl", HOSTILE)
+    drive("ctl", "--socket", HOSTILE, "status")
+
+
+def drive_top(code, twice):
+    for option in ("-e", "-p", "-t", "-C", "--cgroup", "-c", "-F", "--overhead", "--engine", "-m", "-d", "-w", "--by",
+                   "--sort", "-n", "--limit", "--socket"):
+        drive("top", "-b", option, HOSTILE)
+    drive("top", HOSTILE)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("snapshots")
+        listener.listen()
+        snapshots = itertools.cycle([read(code), read(twice)])  # an epoch that grows, and begins anew
+        threading.Thread(target=answer_as_daemon, args=(listener, lambda request: framed(next(snapshots))), daemon=True).start()
+        asked = ["--socket", "snapshots", "-d", "100ms"]
+        for options in ([], ["--by", "process"], ["--by", "image,thread"], ["--by", "cgroup"], ["--full-names"]):
+            drive("top", "-b", "-n", "1", *asked, *options)
+        drive("top", "-b", "-n", "1", *asked, "--search", HOSTILE, shows=False)
+        # Terminal fails when a control character is sent
+        terminal = Terminal([b"culprit", b"top", *(a.encode() for a in asked)], rows=60, columns=250)
+        shown = terminal.wait_for("HOSTILE") and terminal.text()
+        terminal.type(b"\r")
+        terminal.wait_for("q back")
+        shown += terminal.text()
+        terminal.type(b"qb/HOSTILE\r")
+        terminal.wait_for("by image, most time first, with 'HOSTILE'")
+        judge_shown((shown + terminal.text()).encode(), "top (on a screen)")
+        terminal.type(b"q")
+        terminal.end_with(0)
+        terminal.close()
+        listener.shutdown(socket.SHUT_RDWR)
+    os.unlink("snapshots")
+
+
 def drive_completion():
     drive("completion", HOSTILE)
     drive("completion", "bash", kind="lines", shows=False)
@@ -551,18 +656,22 @@ def main():
         "cfg": lambda: drive_cfg(code, damaged),
         "flame": lambda: drive_flame(code, damaged),
         "diff": lambda: drive_diff(code, twice, damaged),
+        "spread": lambda: drive_spread(code, twice, damaged),
         "import": lambda: drive_import(code),
         "export": lambda: drive_export(code, damaged),
         "doctor": drive_doctor,
         "events": drive_events,
         "check": lambda: drive_check(code, damaged),
+        "daemon": drive_daemon,
+        "ctl": drive_ctl,
+        "top": lambda: drive_top(code, twice),
         "db": lambda: drive_db(code, damaged),
         "completion": drive_completion,
     }
     if set(verbs) != set(cases):
         fail(f"verbs are {sorted(verbs)}, not {sorted(cases)}", "culprit --help")
     # run side by side: every group is a script of tests/cli
-    groups = {"reports": ["report", "diff", "annotate"], "exchange": ["export", "import"]}
+    groups = {"reports": ["report", "diff", "annotate"], "exchange": ["export", "import"], "live": ["record", "stat", "top", "daemon", "ctl"]}
     groups["others"] = [verb for verb in cases if not any(verb in group for group in groups.values())]
     for group in groups:
         if not (SOURCE / f"tests/cli/hostile-{group}.sh").exists():

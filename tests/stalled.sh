@@ -84,6 +84,17 @@ await_beside() {
 	beside=
 }
 
+# Three recordings beside each other while nothing stalls, of that many seconds: how long the longest takes here,
+# in $unhindered_ms. How much longer one takes afterwards is what the stalled cost it.
+measure_unhindered() {
+	for name in unhindered1 unhindered2 unhindered3; do
+		beside $name "$CULPRIT" record -q -a -F 500 --duration "$1" -o $name.prof
+	done
+	await_beside
+	unhindered_ms=$(cut -d ' ' -f 2 unhindered?.ended | sort -n | tail -n 1)
+	echo "a recording of $1 takes $unhindered_ms ms here"
+}
+
 # expect_ended NAME WHAT STATUS LEAST_MS MOST_MS: of one of them
 expect_ended() {
 	read -r status passed_ms <"$1.ended"

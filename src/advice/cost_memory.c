@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/boot_id.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
@@ -16,7 +17,6 @@
 
 #define FILE_NAME  "sample-costs"
 #define FILE_BYTES 8192u
-#define BOOT_SIZE  64
 
 struct entry {
 	uint64_t key, at_ns;
@@ -31,12 +31,6 @@ struct remembered {
 uint64_t cost_memory_key(const struct event *event, unsigned extra)
 {
 	return hash_bytes_stable(&event->attr, sizeof(event->attr)) + hash_u64_stable(extra);
-}
-
-static void read_boot(char *boot)
-{
-	if (small_file_read_line("/proc/sys/kernel/random/boot_id", boot, BOOT_SIZE) < 0)
-		boot[0] = 0;
 }
 
 /* One line of the file each: a key, when it was measured, what. */
@@ -70,11 +64,11 @@ bool cost_memory_find(const char *folder, uint64_t key, uint64_t now_ns, struct 
 		      uint64_t *age_ns)
 {
 	struct remembered remembered;
-	char boot[BOOT_SIZE];
+	char boot[BOOT_ID_SIZE];
 	int fd = folder ? own_folder_open(folder, false) : -1;
 	if (fd < 0)
 		return false;
-	read_boot(boot);
+	boot_id_read(boot);
 	read_all(fd, boot, &remembered);
 	close(fd);
 	for (size_t i = 0; i < remembered.count; i++) {
@@ -108,14 +102,14 @@ int cost_memory_put(const char *folder, uint64_t key, uint64_t now_ns,
 		    const struct sample_cost *cost)
 {
 	struct remembered remembered;
-	char boot[BOOT_SIZE];
+	char boot[BOOT_ID_SIZE];
 	CLEANUP(buffer_release) struct buffer text = { 0 };
 	if (!folder || cost->busy_ratio > COST_MEMORY_BUSY)
 		return 0;
 	int fd = own_folder_open(folder, true);
 	if (fd < 0)
 		return fd;
-	read_boot(boot);
+	boot_id_read(boot);
 	read_all(fd, boot, &remembered);
 	add_entry(&remembered, &(struct entry){ key, now_ns, *cost });
 	buffer_printf(&text, "%s\n", boot);

@@ -118,6 +118,15 @@ int mapped_file_copy(int fd, struct mapped_file *out, struct error *err)
 	return error_set(err, ret, "cannot read the file: %s", strerror(-ret));
 }
 
+void mapped_file_let_go(const void *bytes, size_t size_bytes)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t begin = (uintptr_t)bytes & ~(page - 1);
+	uintptr_t end = ((uintptr_t)bytes + size_bytes + page - 1) & ~(page - 1);
+	if (size_bytes)
+		madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
 void mapped_file_close(struct mapped_file *file)
 {
 	if (file->bytes)

@@ -24,4 +24,10 @@ int mapped_file_open(int fd, struct mapped_file *out, struct error *err);
  * do to the file. Holes cost nothing. What it loses meanwhile reads as zeros.
  */
 int mapped_file_copy(int fd, struct mapped_file *out, struct error *err);
+/*
+ * Who reads a long file once does not keep all of it in memory: drops the pages of that range of a
+ * file opened by mapped_file_open(), which are read anew where they are needed again. Not for a
+ * copy, whose bytes would be lost.
+ */
+void mapped_file_let_go(const void *bytes, size_t size_bytes);
 void mapped_file_close(struct mapped_file *file); /* an empty one does nothing; for CLEANUP() */

@@ -34,7 +34,10 @@ bool number_parse_size(const char *text, uint64_t *value)
 		return false;
 	const char *power = *end ? strchr(powers, toupper((unsigned char)*end)) : NULL;
 	unsigned int shift = power ? 10 * (unsigned int)(power - powers + 1) : 0;
-	if ((power ? end[1] : *end) || parsed > UINT64_MAX >> shift)
+	const char *rest = power ? end + 1 : end;
+	if (power && *rest == 'B')
+		rest++;
+	if (*rest || parsed > UINT64_MAX >> shift)
 		return false;
 	*value = (uint64_t)parsed << shift;
 	return true;
@@ -70,8 +73,8 @@ bool number_parse_duration_ns(const char *text, uint64_t *ns)
 	static const struct {
 		const char *unit;
 		double ns;
-	} units[] = { { "", 1e9 },  { "ns", 1 },   { "us", 1e3 },  { "ms", 1e6 },
-		      { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 } };
+	} units[] = { { "", 1e9 },  { "ns", 1 },   { "us", 1e3 },   { "ms", 1e6 },
+		      { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 }, { "d", 86400e9 } };
 	double value;
 	const char *rest;
 	if (!parse_decimal(text, &value, &rest))

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/span.h"
+#include "bpf/program_time.h"
 #include "bpf_objects.h"
 
 static struct span find_bytes(const char *name)
@@ -54,6 +55,10 @@ int program_object_refused(const struct program_object_kind *kind, int error, st
 		return error_set(err, error,
 				 "%s takes a BPF program, and this kernel is built without",
 				 kind->purpose);
+	case EMFILE:
+	case ENFILE:
+		return error_set(err, error, "%s takes a BPF program, which cannot be opened: %s",
+				 kind->purpose, strerror(-error));
 	case ENOMEM:
 		return error_set(err, error, "%s takes more memory for a BPF program than is left",
 				 kind->purpose);
@@ -151,4 +156,13 @@ int program_attach(int program_fd, int event_fd, uint64_t number)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = number);
 	return bpf_link_create(program_fd, event_fd, BPF_PERF_EVENT, &options);
+}
+
+void program_time_add(struct program_time *sum, const struct program_time *more)
+{
+	uint64_t most_ns = __atomic_load_n(&more->most_ns, __ATOMIC_RELAXED);
+	sum->samples += __atomic_load_n(&more->samples, __ATOMIC_RELAXED);
+	sum->ns += __atomic_load_n(&more->ns, __ATOMIC_RELAXED);
+	if (most_ns > sum->most_ns)
+		sum->most_ns = most_ns;
 }

@@ -57,6 +57,9 @@ int program_object_map(const struct bpf_object *object, const char *name);
 int program_run(int program_fd, void *context, size_t size);
 /* Stores a number in an array. 0 or a negative errno value. */
 int program_map_set(int map_fd, uint32_t index, uint32_t value);
+struct program_time;
+/* Adds what a CPU has, which may go on meanwhile; most_ns becomes the larger one. */
+void program_time_add(struct program_time *sum, const struct program_time *more);
 /* Has the program run at each overflow of the event `event_fd`, which it gets `number` with. A
  * descriptor of the link, whose end it stops with, or a negative errno value. Linux 5.15. */
 int program_attach(int program_fd, int event_fd, uint64_t number);

@@ -3,6 +3,8 @@
 #include <bpf/bpf_helpers.h>
 
 #include "kernel_layout_fields.h"
+#include "program_time.h"
+#include "program_timed.h"
 #include "sample_table_layout.h"
 
 char terms[] SEC("license") = "Dual MIT/GPL"; /* the helpers are for such programs alone */
@@ -115,8 +117,9 @@ static __always_inline void push_out(struct sample_table_cpu *cpu, __u32 half, _
 	cpu->spilled[half] = used + 1;
 }
 
-static __always_inline void count(struct sample_table_cpu *cpu, __u32 number, __u64 place,
-				  __u64 rest)
+/* Whether there was an entry of it. */
+static __always_inline int count(struct sample_table_cpu *cpu, __u32 number, __u64 place,
+				 __u64 rest)
 {
 	__u32 half = state.half & 1;
 	__u64 mixed = (place ^ (rest >> SAMPLE_TABLE_COUNT_BITS) * 0xff51afd7ed558ccdull) *
@@ -125,7 +128,7 @@ static __always_inline void count(struct sample_table_cpu *cpu, __u32 number, __
 		   (__u32)(mixed >> 32 >> (32 - settings.lines_bits));
 	struct sample_table_line *line = bpf_map_lookup_elem(&lines, &at);
 	if (!line)
-		return;
+		return 0;
 #pragma clang loop unroll(full)
 	for (int i = 0; i < (int)SAMPLE_TABLE_WAYS; i++) {
 		struct sample_table_entry *way = &line->ways[i];
@@ -136,7 +139,7 @@ static __always_inline void count(struct sample_table_cpu *cpu, __u32 number, __
 			way->rest -= SAMPLE_TABLE_COUNT_MOST;
 		}
 		way->rest++;
-		return;
+		return 1;
 	}
 #pragma clang loop unroll(full)
 	for (int i = 0; i < (int)SAMPLE_TABLE_WAYS; i++) {
@@ -145,12 +148,13 @@ static __always_inline void count(struct sample_table_cpu *cpu, __u32 number, __
 			continue;
 		way->place = place;
 		way->rest = rest + 1;
-		return;
+		return 0;
 	}
 	struct sample_table_entry *way = &line->ways[cpu->turn++ % SAMPLE_TABLE_WAYS];
 	push_out(cpu, half, number, way);
 	way->place = place;
 	way->rest = rest + 1;
+	return 0;
 }
 
 /* ---- Contexts */
@@ -309,7 +313,7 @@ int count_sample(struct bpf_perf_event_data *sample)
 	__u64 task = bpf_get_current_task();
 	__u64 address = PC(sample->regs), offset = address;
 	__u32 image = SAMPLE_TABLE_KERNEL, generation = state.generation;
-	cpu->events[event].seen++;
+	__u64 start_ns = timed_start(cpu->events[event].seen++);
 	if (IS_USER(sample->regs))
 		image = find_image(cpu, last, task, address, &offset);
 	struct sample_table_context_key key = { 0 };
@@ -325,6 +329,8 @@ int count_sample(struct bpf_perf_event_data *sample)
 		      (__u64)event << SAMPLE_TABLE_OFFSET_BITS | context << SAMPLE_TABLE_CONTEXT_AT;
 	__u64 rest = (__u64)image << SAMPLE_TABLE_COUNT_BITS |
 		     context >> SAMPLE_TABLE_CONTEXT_LOW << SAMPLE_TABLE_REST_CONTEXT;
-	count(cpu, number, place, rest);
+	int hit = count(cpu, number, place, rest);
+	if (start_ns)
+		timed_end(hit ? &cpu->hits : &cpu->misses, start_ns);
 	return 0;
 }

@@ -387,6 +387,17 @@ struct sample_table_sums sample_table_sums(const struct sample_table *table, int
 	return sums;
 }
 
+struct sample_table_times sample_table_times(const struct sample_table *table)
+{
+	struct sample_table_times times = { 0 };
+	for (uint32_t i = 0; i < table->settings.cpus; i++) {
+		const struct sample_table_cpu *one = cpu_of(table, i);
+		program_time_add(&times.hits, &one->hits);
+		program_time_add(&times.misses, &one->misses);
+	}
+	return times;
+}
+
 uint32_t sample_table_cpus(const struct sample_table *table)
 {
 	return table->settings.cpus;

@@ -94,6 +94,14 @@ struct sample_table_sums {
 /* Of all that ever was, on one CPU, or all (-1). */
 struct sample_table_sums sample_table_sums(const struct sample_table *table, int cpu,
 					   unsigned event);
+
+/* How long the program took, as it measures itself (program_time.h), of all CPUs: of samples that
+ * had an entry, and of those that got one, pushed one out, or had none. */
+struct sample_table_times {
+	struct program_time hits, misses;
+};
+struct sample_table_times sample_table_times(const struct sample_table *table);
+
 /* Bytes of memory that the table takes, but for the numbers. */
 size_t sample_table_bytes(const struct sample_table *table);
 /* How many CPUs there may be: the highest number, and one. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "kernel_layout_fields.h"
+#include "program_time.h"
 
 #define SAMPLE_TABLE_EVENTS 64u
 #define SAMPLE_TABLE_WAYS   4u
@@ -52,6 +53,7 @@ struct sample_table_cpu {
 	uint32_t spilled[2];
 	uint32_t turn;	   /* the way to push out next */
 	uint32_t unsought; /* news that there was no room for: they are in the maps */
+	struct program_time hits, misses; /* samples that had an entry, and that had none */
 };
 
 enum sample_table_contexts {

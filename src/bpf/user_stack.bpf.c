@@ -4,6 +4,8 @@
 #include <bpf/bpf_helpers.h>
 
 #include "kernel_layout_fields.h"
+#include "program_time.h"
+#include "program_timed.h"
 #include "user_stack_record.h"
 
 char terms[] SEC("license") = "Dual MIT/GPL"; /* the helpers are for such programs alone */
@@ -179,6 +181,14 @@ struct {
 	__type(key, __u32);
 	__type(value, struct copy);
 } copies SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* the user gives it, by the machine's CPUs */
+	__type(key, __u32);
+	__type(value, struct user_stack_cpu);
+} cpus SEC(".maps");
 
 /* ---- The stack's memory */
 
@@ -529,18 +539,11 @@ static __always_inline void put_copy(void *sample, struct work *work)
 			      sizeof(*copy) - USER_STACK_COPY_BYTES + size);
 }
 
-SEC("perf_event")
-int walk_stack(struct bpf_perf_event_data *sample)
+/* Walks the stack of a task's user code, and puts what it found beside the sample. */
+static __always_inline void walk(struct bpf_perf_event_data *sample, struct work *work, __u64 task,
+				 __u64 mm)
 {
-	__u32 only = 0;
-	struct work *work = bpf_map_lookup_elem(&works, &only);
-	if (!work)
-		return 1;
 	struct walk_state *state = &work->start;
-	__u64 task = bpf_get_current_task();
-	__u64 mm = read_word(task + FIELD(task_mm));
-	if (!mm)
-		return 1; /* a kernel thread */
 	*state = (struct walk_state){ 0 };
 	__u32 narrow;
 	volatile __u64 *words = (void *)sample;
@@ -552,7 +555,7 @@ int walk_stack(struct bpf_perf_event_data *sample)
 		struct task_struct *current = bpf_get_current_task_btf();
 		if (bpf_probe_read_kernel(work->registers, sizeof(work->registers),
 					  (void *)bpf_task_pt_regs(current)))
-			return 1;
+			return;
 #define OF_TASK(number) (work->registers[number])
 		TAKE(OF_TASK);
 		narrow = IS_NARROW(OF_TASK);
@@ -567,7 +570,7 @@ int walk_stack(struct bpf_perf_event_data *sample)
 		work->head.end = WALK_NO_REGISTERS;
 		if (has_room(work, task))
 			put_copy(sample, work);
-		return 1;
+		return;
 	}
 	for (__u32 i = 0; i < 2 * USER_STACK_FRAMES_MOST; i++)
 		if (walk_once(i))
@@ -578,5 +581,23 @@ int walk_stack(struct bpf_perf_event_data *sample)
 	} else {
 		put_frames(sample, work);
 	}
+}
+
+SEC("perf_event")
+int walk_stack(struct bpf_perf_event_data *sample)
+{
+	__u32 only = 0, number = bpf_get_smp_processor_id();
+	struct work *work = bpf_map_lookup_elem(&works, &only);
+	struct user_stack_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
+	if (!work || !cpu)
+		return 1;
+	__u64 task = bpf_get_current_task();
+	__u64 mm = read_word(task + FIELD(task_mm));
+	if (!mm)
+		return 1; /* a kernel thread */
+	__u64 start_ns = timed_start(cpu->seen++);
+	walk(sample, work, task, mm);
+	if (start_ns)
+		timed_end(&cpu->walks, start_ns);
 	return 1; /* the sample itself is wanted */
 }

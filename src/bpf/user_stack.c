@@ -34,6 +34,7 @@ struct user_stack {
 	struct ring_buffer *bell;
 	struct user_stack_table *tables; /* both sides see these */
 	struct user_stack_state *state;
+	const struct user_stack_cpu *times; /* of each CPU */
 	bool taken[USER_STACK_TABLES];
 	/* Given back, but programs may still look at them. */
 	uint32_t leaving[USER_STACK_TABLES];
@@ -55,6 +56,8 @@ void user_stack_free(struct user_stack *stack)
 		}
 	if (stack->tables)
 		munmap(stack->tables, TABLE_BYTES);
+	if (stack->times)
+		munmap((void *)(uintptr_t)stack->times, stack->cpus * sizeof(*stack->times));
 	if (stack->state)
 		munmap(stack->state, sizeof(*stack->state));
 	program_barrier_close(&stack->barrier);
@@ -91,6 +94,7 @@ static int load(struct user_stack *stack, const struct user_stack_settings *sett
 	const struct program_map_size sizes[] = {
 		{ "memos", settings->cpus << USER_STACK_MEMO_BITS },
 		{ "copies", settings->cpus },
+		{ "cpus", settings->cpus },
 		{ "bell", (uint32_t)sysconf(_SC_PAGESIZE) },
 	};
 	const struct program_object_settings told = { .constants = settings,
@@ -104,8 +108,9 @@ static int load(struct user_stack *stack, const struct user_stack_settings *sett
 	stack->extra.outputs_fd = program_object_map(stack->object, "outputs");
 	stack->tables = map_shared(stack, "tables", TABLE_BYTES);
 	stack->state = map_shared(stack, ".bss", sizeof(*stack->state));
+	stack->times = map_shared(stack, "cpus", settings->cpus * sizeof(*stack->times));
 	stack->bell = ring_buffer__new(program_object_map(stack->object, "bell"), hear, NULL, NULL);
-	if (!stack->tables || !stack->state || !stack->bell)
+	if (!stack->tables || !stack->state || !stack->times || !stack->bell)
 		return program_object_refused(&kind, -errno, err);
 	ret = program_barrier_open(&stack->barrier);
 	return ret < 0 ? program_object_refused(&kind, ret, err) : 0;
@@ -249,6 +254,14 @@ int user_stack_wait(struct user_stack *stack)
 		stack->taken[stack->leaving[i]] = false;
 	stack->leaving_count = 0;
 	return 0;
+}
+
+struct program_time user_stack_time(const struct user_stack *stack)
+{
+	struct program_time time = { 0 };
+	for (uint32_t i = 0; i < stack->cpus; i++)
+		program_time_add(&time, &stack->times[i].walks);
+	return time;
 }
 
 uint64_t user_stack_bytes(const struct user_stack *stack)

@@ -61,6 +61,9 @@ void user_stack_forget(struct user_stack *stack, const struct user_stack_key *ke
 /* Waits until no program looks at what was forgotten before: some ms, without CPU time. 0 or a
  * negative errno value. */
 int user_stack_wait(struct user_stack *stack);
+/* How long the program took, as it measures itself (program_time.h), of all CPUs and samples but
+ * kernel threads'. */
+struct program_time user_stack_time(const struct user_stack *stack);
 uint64_t user_stack_bytes(const struct user_stack *stack); /* of memory, but for the slabs */
 
 /* A record, as the raw data of an output event's sample have it. */

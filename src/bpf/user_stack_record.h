@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "kernel_layout_fields.h"
+#include "program_time.h"
 
 #define USER_STACK_FRAMES_MOST 255u
 #define USER_STACK_COPY_BYTES  32768u
@@ -68,6 +69,12 @@ struct user_stack_state {
 	uint32_t room; /* bytes of copies that a CPU may add in one turn; 0: no file is asked for */
 	uint32_t turn; /* the user has taken what was added before */
 	uint32_t root; /* process: files are asked for below it alone; 0: for all */
+};
+
+/* Of one CPU. It alone writes it. */
+struct user_stack_cpu {
+	uint64_t seen; /* samples of user code, or on behalf of it */
+	struct program_time walks;
 };
 
 /* What the program is told when it is loaded. */

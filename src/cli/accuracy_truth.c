@@ -14,7 +14,6 @@
 #include "cli/candidates.h"
 #include "cli/message.h"
 #include "cli/page.h"
-#include "cli/pager.h"
 #include "profile/profile.h"
 #include "render/accuracy_text.h"
 
@@ -87,11 +86,9 @@ static int print(const struct work *work, const struct cycles *cycles,
 		accuracy_json_print(accuracy, cycles, &look, &out);
 	else
 		accuracy_text_print(accuracy, cycles, &look, &out);
-	if (buffer_failed(&out) || buffer_failed(&name))
+	if (buffer_failed(&name))
 		return message_failure(&(struct error){ -ENOMEM, "out of memory for the tables" });
-	pager_start();
-	page_write(&out, work->json ? PAGE_JSON : PAGE_TEXT);
-	return 0;
+	return page_show(&out, work->json ? PAGE_JSON : PAGE_TEXT);
 }
 
 static int compare(struct work *work, struct resolver *resolver)

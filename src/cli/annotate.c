@@ -16,9 +16,9 @@
 #include "cli/colour.h"
 #include "cli/comparison.h"
 #include "cli/input.h"
+#include "cli/input_sides.h"
 #include "cli/message.h"
 #include "cli/page.h"
-#include "cli/pager.h"
 #include "cli/source_files.h"
 #include "cli/verbs.h"
 #include "profile/profile.h"
@@ -195,13 +195,10 @@ static int print_one(const struct work *work, size_t i, unsigned *scales)
 		buffer_append_text(&out, "\n\n");
 	work->print(&subject.shown, work->index, &work->listing, &out);
 	print_cold(work, subject.annotation, &out);
-	if (buffer_failed(&out))
-		return message_failure(&(struct error){ -ENOMEM, "out of memory for the listing" });
-	pager_start();
-	page_write(&out, PAGE_TEXT);
-	if (subject.cycles)
+	int status = page_show(&out, PAGE_TEXT);
+	if (status == 0 && subject.cycles)
 		*scales |= 1U << subject.cycles->scale;
-	return 0;
+	return status;
 }
 
 static int print_text(const struct work *work)
@@ -216,11 +213,7 @@ static int print_text(const struct work *work)
 		return 0;
 	CLEANUP(buffer_release) struct buffer out = { 0 };
 	listing_print_foot(work->cycles, scales, &out);
-	if (buffer_failed(&out))
-		return message_failure(&(struct error){ -ENOMEM, "out of memory for the listing" });
-	pager_start();
-	page_write(&out, PAGE_TEXT);
-	return 0;
+	return page_show(&out, PAGE_TEXT);
 }
 
 struct subjects {
@@ -257,11 +250,7 @@ static int print_json(const struct work *work)
 	size_t note_count = resolver_notes(work->resolver, &notes);
 	listing_json_print(subjects.shown, subjects.count, work->index, work->cycles, notes,
 			   note_count, &out);
-	if (buffer_failed(&out))
-		return message_failure(&(struct error){ -ENOMEM, "out of memory for the listing" });
-	pager_start();
-	page_write(&out, PAGE_JSON);
-	return 0;
+	return page_show(&out, PAGE_JSON);
 }
 
 static int print_diff(const struct work *work)
@@ -394,15 +383,23 @@ static int annotate_run(int argc, char **argv)
 		status = read_words(&work);
 	size_t profiles = (size_t)count;
 	const char *procedure = input_take_procedure(argv + 1, &profiles);
+	char **paths = argv + 1;
+	char *base = (char *)(uintptr_t)given.base; /* input_read() changes nothing in it */
+	if (base && input_is_both_sides(&given.input, base, profiles)) {
+		paths = &base;
+		profiles = 1;
+		if (status == 0)
+			status = input_part_database(&given.base_input, &given.input, base);
+	}
 	if (status == 0)
 		status = input_check_name(&given.input, procedure, profiles);
 	if (status == 0)
-		status = input_read(&given.input, argv + 1, profiles, &input);
+		status = input_read(&given.input, paths, profiles, &input);
 	if (status == 0)
 		status = input_resolver(&given.input, &input, INPUT_NAMES_AND_CODE, &resolver);
 	if (status)
 		return status;
-	work.listing.profile = only_profile(argv + 1, profiles);
+	work.listing.profile = only_profile(paths, profiles);
 	work.input = &input;
 	work.resolver = resolver;
 	return annotate_with(&work, procedure);

@@ -17,7 +17,6 @@
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/page.h"
-#include "cli/pager.h"
 #include "render/listing_diff.h"
 
 #define NS_PER_S 1e9
@@ -126,13 +125,10 @@ static int print(const struct annotate_diff_request *request, const struct diffs
 			buffer_append_text(&out, "\n\n");
 		listing_diff_print(diffs->list[i], sides, request->listing, &out);
 	}
-	if (buffer_failed(&out))
-		return message_failure(&(struct error){ -ENOMEM, "out of memory for the listing" });
-	pager_start();
-	page_write(&out, request->json ? PAGE_JSON : PAGE_TEXT);
-	for (size_t i = 0; !request->json && i < note_count; i++)
+	int status = page_show(&out, request->json ? PAGE_JSON : PAGE_TEXT);
+	for (size_t i = 0; status == 0 && !request->json && i < note_count; i++)
 		message_note("of the base: %s", notes[i]);
-	return 0;
+	return status;
 }
 
 static int compare_with(const struct annotate_diff_request *request, const struct input *input,

@@ -11,10 +11,10 @@
 #include "cli/colour.h"
 #include "cli/comparison.h"
 #include "cli/filters.h"
-#include "cli/input.h"
+#include "cli/input_runs.h"
+#include "cli/input_sides.h"
 #include "cli/message.h"
 #include "cli/page.h"
-#include "cli/pager.h"
 #include "cli/report_parts.h"
 #include "cli/verbs.h"
 #include "render/diff_json.h"
@@ -43,6 +43,8 @@ static const struct option *diff_options(void)
 		  &given.after.hosts, NULL },
 		{ "epoch", 0, OPTION_LIST, "NAME", "of the other database, this epoch only",
 		  &given.after.epochs, NULL },
+		{ "label", 0, OPTION_LIST, "TEXT",
+		  "of the other database, epochs with this label only", &given.after.labels, NULL },
 		{ "since", 0, OPTION_TEXT, "TIME",
 		  "of the other database, what was recorded after that", &given.after.since, NULL },
 		{ "until", 0, OPTION_TEXT, "TIME",
@@ -121,7 +123,7 @@ static int choose_options(struct compare_options *options)
 	int status = options_check_share(&verb_diff, "min", given.min_percent);
 	if (status == 0)
 		status = report_parts_choose(&verb_diff, given.by, &options->report);
-	if (status == 0 && report_parts_have(&options->report, REPORT_ADDRESS))
+	if (status == 0 && report_options_have(&options->report, REPORT_ADDRESS))
 		return options_misuse(&verb_diff, "addresses move from build to build; 'culprit "
 						  "annotate --diff' compares instructions");
 	return status ? status : choose_words(options);
@@ -130,7 +132,9 @@ static int choose_options(struct compare_options *options)
 /* ---- the two sides */
 
 struct sides {
-	struct input before, after; /* `after` is empty when both are events of one profile */
+	/* Their `whole` alone, with no run counted, when it is one profile a side; `after_runs` is
+	 * empty when both sides are events of one profile. */
+	struct input_runs before_runs, after_runs;
 	struct resolver *before_names, *after_names;
 	const char *before_event, *after_event; /* of one profile */
 	char *event_names[2];
@@ -140,8 +144,8 @@ static void sides_release(struct sides *sides)
 {
 	resolver_free(sides->before_names);
 	resolver_free(sides->after_names);
-	input_release(&sides->before);
-	input_release(&sides->after);
+	input_runs_release(&sides->before_runs);
+	input_runs_release(&sides->after_runs);
 	free(sides->event_names[0]);
 	free(sides->event_names[1]);
 }
@@ -184,10 +188,10 @@ static int find_two_events(struct sides *sides)
 	if (events->count != 2)
 		return options_misuse(&verb_diff,
 				      "'%s' alone is compared by two events, and -e names %zu",
-				      sides->before.title, events->count);
+				      sides->before_runs.whole.title, events->count);
 	for (size_t i = 0; i < 2; i++) {
-		int status =
-			find_event(sides->before.profile, events->items[i], &sides->event_names[i]);
+		int status = find_event(sides->before_runs.whole.profile, events->items[i],
+					&sides->event_names[i]);
 		if (status)
 			return status;
 	}
@@ -201,7 +205,7 @@ static int choose_two_events(struct sides *sides)
 {
 	if (given.filters.events.count)
 		return find_two_events(sides);
-	const struct profile *profile = sides->before.profile;
+	const struct profile *profile = sides->before_runs.whole.profile;
 	struct event_columns columns;
 	struct error err = { 0 };
 	if (event_columns_init(&columns, profile, NULL, 0, &err) < 0)
@@ -230,7 +234,7 @@ static int choose_two_events(struct sides *sides)
 		return options_misuse(&verb_diff,
 				      "'%s' alone has %zu event%s: name a second profile, or two "
 				      "events with -e",
-				      sides->before.title, count, count == 1 ? "" : "s");
+				      sides->before_runs.whole.title, count, count == 1 ? "" : "s");
 	order_by_name(sides->event_names);
 	sides->before_event = sides->event_names[0];
 	sides->after_event = sides->event_names[1];
@@ -242,37 +246,67 @@ static void choose_event_of_each(struct sides *sides)
 {
 	const char *const *names = given.filters.events.items;
 	if (given.filters.events.count != 2 ||
-	    !compare_has_event(sides->before.profile, names[0]) ||
-	    !compare_has_event(sides->after.profile, names[1]))
+	    !compare_has_event(sides->before_runs.whole.profile, names[0]) ||
+	    !compare_has_event(sides->after_runs.whole.profile, names[1]))
 		return;
-	if (compare_has_event(sides->before.profile, names[1]) &&
-	    compare_has_event(sides->after.profile, names[0]))
+	if (compare_has_event(sides->before_runs.whole.profile, names[1]) &&
+	    compare_has_event(sides->after_runs.whole.profile, names[0]))
 		return;
 	sides->before_event = names[0];
 	sides->after_event = names[1];
 }
 
+/* Several runs a side: the first `before` paths are the base's. 0 or the exit status. */
+static int read_runs(char *const *paths, size_t before, size_t count, enum input_naming names,
+		     struct sides *sides)
+{
+	if (before == count)
+		return options_misuse(&verb_diff, "no profile stands behind the '--'");
+	input_share(&given.base, &given.after);
+	int status = input_read_runs(&given.base, paths, before, INPUT_EPOCHS_TOGETHER,
+				     &sides->before_runs);
+	if (status == 0)
+		status = input_read_runs(&given.after, paths + before, count - before,
+					 INPUT_EPOCHS_TOGETHER, &sides->after_runs);
+	if (status == 0)
+		status = input_resolver(&given.after, &sides->before_runs.whole, names,
+					&sides->before_names);
+	if (status == 0)
+		status = input_resolver(&given.after, &sides->after_runs.whole, names,
+					&sides->after_names);
+	if (status == 0)
+		choose_event_of_each(sides);
+	return status;
+}
+
 /* 0 or the exit status. */
 static int read_sides(char *const *paths, size_t count, bool lines, struct sides *sides)
 {
-	if (count == 0 || count > 2)
+	if (count > 2)
+		return options_misuse(&verb_diff, "several runs a side are written A1 A2 -- B1 B2, "
+						  "with '--' between the sides");
+	if (count == 0)
 		return options_misuse(&verb_diff, "needs two profiles, the base and what is "
 						  "compared with it");
 	enum input_naming names = lines ? INPUT_NAMES_AND_CODE : INPUT_NAMES;
 	input_share(&given.base, &given.after);
-	bool one = count == 1 && !input_chosen(&given.base);
-	int status = input_read(one ? &given.after : &given.base, paths, 1, &sides->before);
+	int status = count == 1 ? input_part_database(&given.base, &given.after, paths[0]) : 0;
+	bool one = count == 1 && !input_chosen(&given.base) && !given.base.apart_ns;
 	if (status == 0)
-		status = input_resolver(&given.after, &sides->before, names, &sides->before_names);
+		status = input_read(one ? &given.after : &given.base, paths, 1,
+				    &sides->before_runs.whole);
+	if (status == 0)
+		status = input_resolver(&given.after, &sides->before_runs.whole, names,
+					&sides->before_names);
 	if (status)
 		return status;
 	if (one)
 		return choose_two_events(sides);
-	status = input_read(&given.after, paths + count - 1, 1, &sides->after);
+	status = input_read(&given.after, paths + count - 1, 1, &sides->after_runs.whole);
 	if (status)
 		return status;
 	choose_event_of_each(sides);
-	return input_resolver(&given.after, &sides->after, names, &sides->after_names);
+	return input_resolver(&given.after, &sides->after_runs.whole, names, &sides->after_names);
 }
 
 /* ---- the verdict */
@@ -332,24 +366,21 @@ static int print(const struct comparison *comparison, const struct diff_text_opt
 		diff_json(comparison, look->before_title, look->after_title, &page);
 	else
 		diff_text(comparison, look, &page);
-	if (buffer_failed(&page))
-		return out_of_memory();
-	pager_start();
-	page_write(&page, given.json ? PAGE_JSON : PAGE_TEXT);
-	return 0;
+	return page_show(&page, given.json ? PAGE_JSON : PAGE_TEXT);
 }
 
 static int compare_sides(const struct sides *sides, const struct compare_options *options,
 			 struct diff_text_options *look)
 {
-	bool one = !sides->after.profile;
-	const struct compare_side before = { sides->before.profile, sides->before_names,
-					     sides->before_event };
-	const struct compare_side after = { one ? before.profile : sides->after.profile,
+	const struct input *left = &sides->before_runs.whole, *right = &sides->after_runs.whole;
+	bool one = !right->profile;
+	const struct compare_side before = { left->profile, sides->before_names,
+					     sides->before_event, sides->before_runs.count };
+	const struct compare_side after = { one ? before.profile : right->profile,
 					    one ? before.resolver : sides->after_names,
-					    sides->after_event };
-	look->before_title = sides->before.title;
-	look->after_title = one ? sides->before.title : sides->after.title;
+					    sides->after_event, sides->after_runs.count };
+	look->before_title = left->title;
+	look->after_title = one ? left->title : right->title;
 	CLEANUP(compare_freep) struct comparison *comparison = NULL;
 	struct error err = { 0 };
 	if (compare_new(&before, &after, options, &comparison, &err) < 0)
@@ -363,7 +394,8 @@ static int compare_sides(const struct sides *sides, const struct compare_options
 static int run_diff(int argc, char **argv)
 {
 	int count;
-	int status = options_parse(&verb_diff, argc, argv, OPTIONS_ANYWHERE, &count);
+	size_t before_count;
+	int status = options_parse_sides(&verb_diff, argc, argv, &count, &before_count);
 	if (status)
 		return status;
 	struct compare_options options;
@@ -375,8 +407,11 @@ static int run_diff(int argc, char **argv)
 	if (status)
 		return status;
 	CLEANUP(sides_release) struct sides sides = { 0 };
-	status = read_sides(argv + 1, (size_t)count,
-			    report_parts_have(&options.report, REPORT_LINE), &sides);
+	bool lines = report_options_have(&options.report, REPORT_LINE);
+	status = before_count == OPTIONS_ONE_SIDE
+			 ? read_sides(argv + 1, (size_t)count, lines, &sides)
+			 : read_runs(argv + 1, before_count, (size_t)count,
+				     lines ? INPUT_NAMES_AND_CODE : INPUT_NAMES, &sides);
 	return status ? status : compare_sides(&sides, &options, &look);
 }
 
@@ -384,7 +419,7 @@ const struct verb verb_diff = {
 	.name = "diff",
 	.run = run_diff,
 	.summary = "what changed between two profiles, and whether by chance",
-	.usage = "[OPTIONS] BASE AFTER | FILE",
+	.usage = "[OPTIONS] BASE AFTER | BASE... -- AFTER... | FILE | --since TIME DB",
 	.pages = true,
 	.options = diff_options,
 };

@@ -6,13 +6,15 @@
 #include "analyze/compare/compare.h"
 #include "analyze/flame/flame.h"
 #include "analyze/flame/flame_changes.h"
+#include "analyze/flame/flame_runs.h"
 #include "analyze/flame/flame_view.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/comparison.h"
 #include "cli/filters.h"
-#include "cli/input.h"
+#include "cli/input_runs.h"
+#include "cli/input_sides.h"
 #include "cli/message.h"
 #include "cli/output_file.h"
 #include "cli/report_parts.h"
@@ -30,7 +32,8 @@ static struct {
 	struct filter_options filters; /* its events are unused: -e chooses the width */
 	struct comparison_options comparison;
 	enum difference_counts counts;
-	const char *event, *color, *scale, *title, *subtitle, *output, *diff;
+	struct option_list diff;
+	const char *event, *color, *scale, *title, *subtitle, *output;
 	bool html, icicle, reverse, no_inline, no_comm, idle, inverse;
 	double width, min_width;
 	bool width_given, min_given;
@@ -54,8 +57,9 @@ static const struct option *flame_options(void)
 		{ "scale", 0, OPTION_TEXT, "LO:MID:HI|gregg",
 		  "values of the ends and the middle of the colours", &given.scale, NULL },
 		{ "comparison", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
-		{ "diff", 0, OPTION_TEXT, "BASE", "what changed since this profile", &given.diff,
-		  NULL },
+		{ "diff", 0, OPTION_LIST, "BASE",
+		  "what changed since this profile; given several times, or with --, runs",
+		  &given.diff, NULL },
 		{ "inverse-diff", 0, OPTION_FLAG, NULL, "as wide as before, not as after",
 		  &given.inverse, NULL },
 		COMPARISON_OPTION_ROWS(given.comparison, COMPARISON_PER_WORDS),
@@ -102,7 +106,7 @@ static int check_options(void)
 	if (!(given.min_width >= 0 && given.min_width <= given.width))
 		return options_misuse(&verb_flame, "--min-width is from 0 to the width, not %g",
 				      given.min_width);
-	if (!given.diff && input_chosen(&given.base))
+	if (!given.diff.count && input_chosen(&given.base))
 		return options_misuse(&verb_flame, "%s needs --diff BASE",
 				      input_chosen(&given.base));
 	return comparison_choose_counts(&verb_flame, &given.comparison, &given.counts);
@@ -112,23 +116,34 @@ static int check_options(void)
 
 /* A profile with the names of its code. */
 struct side {
-	struct input input;
+	struct input_runs runs; /* its `whole` alone, with no run counted, of one profile */
 	struct resolver *resolver;
 };
 
 static void side_release(struct side *side)
 {
 	resolver_free(side->resolver);
-	input_release(&side->input);
+	input_runs_release(&side->runs);
 }
 
 /* 0 or the exit status. */
 static int side_read(struct side *side, const struct input_options *options, char *const *paths,
 		     size_t count)
 {
-	int status = input_read(options, paths, count, &side->input);
+	int status = input_read(options, paths, count, &side->runs.whole);
 	return status ? status
-		      : input_resolver(&given.input, &side->input, INPUT_NAMES, &side->resolver);
+		      : input_resolver(&given.input, &side->runs.whole, INPUT_NAMES,
+				       &side->resolver);
+}
+
+/* The same of runs. */
+static int side_read_runs(struct side *side, const struct input_options *options,
+			  char *const *paths, size_t count)
+{
+	int status = input_read_runs(options, paths, count, INPUT_EPOCHS_TOGETHER, &side->runs);
+	return status ? status
+		      : input_resolver(&given.input, &side->runs.whole, INPUT_NAMES,
+				       &side->resolver);
 }
 
 /* All that one graph is made of; `base` and `comparison` are empty without a base. */
@@ -138,6 +153,7 @@ struct drawing {
 		sides[FLAME_SIDES]; /* of the two; the base's profile is NULL without one */
 	struct flame *flame;
 	struct comparison *comparison;
+	struct flame_runs runs; /* empty with one run a side */
 	struct flame_view view;
 	struct flame_changes changes;
 	struct flame_scale scale;
@@ -147,6 +163,7 @@ static void drawing_release(struct drawing *drawing)
 {
 	flame_changes_release(&drawing->changes);
 	flame_view_release(&drawing->view);
+	flame_runs_release(&drawing->runs);
 	compare_free(drawing->comparison);
 	flame_free(drawing->flame);
 	side_release(&drawing->base);
@@ -240,6 +257,8 @@ static void say_per(const struct comparison *comparison, const struct compared_c
 	switch (comparison->base) {
 	case DIFFERENCE_RAW:
 		buffer_append_text(out, "compared as counted");
+		if (column->event.scale.factor != 1) /* other numbers of runs */
+			break;
 		return;
 	case DIFFERENCE_TOTAL:
 		buffer_append_text(out, "compared per total");
@@ -273,11 +292,13 @@ static int draw(struct drawing *drawing, const struct compared_column *column)
 		.view = view,
 		.scale = &drawing->scale,
 		.changes = comparison ? &drawing->changes : NULL,
-		.base_source = drawing->base.input.title,
+		.base_source = drawing->base.runs.whole.title,
+		.runs = { comparison ? comparison->side_runs[0] : 0,
+			  comparison ? comparison->side_runs[1] : 0 },
 		.per = comparison ? buffer_text(&per) : NULL,
 		.title = given.title,
 		.subtitle = given.subtitle,
-		.source = drawing->main.input.title,
+		.source = drawing->main.runs.whole.title,
 		.width_px = given.width,
 		.layout = given.icicle ? FLAME_ICICLE : FLAME_UPWARDS,
 		.form = html ? FLAME_HTML : FLAME_SVG,
@@ -306,7 +327,9 @@ static int fill_changes(struct drawing *drawing, const struct compared_column *c
 {
 	const struct comparison *comparison = drawing->comparison;
 	struct flame_changes_options options = { .event = column->event,
-						 .overlap = column->overlap };
+						 .overlap = column->overlap,
+						 .runs = drawing->runs.flame ? &drawing->runs
+									     : NULL };
 	for (size_t i = 0; i < comparison->pair_count; i++) {
 		const struct compared_pair *pair = &comparison->pairs[i];
 		const struct compared_column *cycles = &comparison->columns[pair->cycles];
@@ -360,15 +383,21 @@ static int compare(struct drawing *drawing, const struct flame_options *options,
 {
 	const struct flame_input *main = &drawing->sides[FLAME_MAIN];
 	const struct flame_input *base = &drawing->sides[FLAME_BASE];
-	const struct compare_side before = { base->profile, base->resolver, base->event };
-	const struct compare_side after = { main->profile, main->resolver, main->event };
+	const struct compare_side before = { base->profile, base->resolver, base->event,
+					     drawing->base.runs.count };
+	const struct compare_side after = { main->profile, main->resolver, main->event,
+					    drawing->main.runs.count };
 	struct compare_options comparison = { .report = options->samples,
 					      .per = given.comparison.per,
 					      .counts = given.counts,
 					      .fail_above_percent = -1 };
 	comparison.report.parts[0] = REPORT_IMAGE; /* few rows, which are not used */
 	comparison.report.part_count = 1;
-	return compare_new(&before, &after, &comparison, &drawing->comparison, err);
+	int ret = compare_new(&before, &after, &comparison, &drawing->comparison, err);
+	if (ret < 0 || before.runs + after.runs <= 2)
+		return ret;
+	return flame_runs_init(&drawing->runs, drawing->flame, drawing->sides, options,
+			       drawing->comparison, err);
 }
 
 /* "before" and "after" of folded text with two counts a line are two sides of one profile. */
@@ -411,10 +440,49 @@ static int draw_all(struct drawing *drawing, const struct flame_options *options
 	return status ? status : draw(drawing, column);
 }
 
+/* Each profile is a run: those of --diff, and of the first `before` arguments, are the base's. */
+static int read_runs(struct drawing *drawing, char *const *paths, size_t before, size_t count)
+{
+	if (before == count && !given.input.files.count)
+		return options_misuse(&verb_flame,
+				      "--diff compares its profiles with others: name "
+				      "them, behind a '--' where there are several bases");
+	for (size_t i = 0; i < given.diff.count; i++) {
+		struct option_list *files = &given.base.files; /* read before the arguments */
+		files->items[files->count++] = given.diff.items[i];
+	}
+	int status = side_read_runs(&drawing->base, &given.base, paths, before);
+	return status ? status
+		      : side_read_runs(&drawing->main, &given.input, paths + before,
+				       count - before);
+}
+
+static int read_sides(struct drawing *drawing, char *const *paths, size_t count, size_t before)
+{
+	if (given.diff.count)
+		input_share(&given.base, &given.input);
+	if (given.diff.count && before != OPTIONS_ONE_SIDE)
+		return read_runs(drawing, paths, before, count);
+	if (given.diff.count > 1)
+		return read_runs(drawing, paths, 0, count);
+	if (!given.diff.count)
+		return side_read(&drawing->main, &given.input, paths, count);
+	/* input_read() changes nothing in it */
+	char *path = (char *)(uintptr_t)given.diff.items[0];
+	bool both = input_is_both_sides(&given.input, path, count);
+	int status = both ? input_part_database(&given.base, &given.input, path) : 0;
+	if (status == 0)
+		status = side_read(&drawing->base, &given.base, &path, 1);
+	if (status)
+		return status;
+	return side_read(&drawing->main, &given.input, both ? &path : paths, both ? 1 : count);
+}
+
 static int run_flame(int argc, char **argv)
 {
 	int count;
-	int status = options_parse(&verb_flame, argc, argv, OPTIONS_ANYWHERE, &count);
+	size_t before;
+	int status = options_parse_sides(&verb_flame, argc, argv, &count, &before);
 	if (status == 0)
 		status = check_options();
 	if (status)
@@ -431,22 +499,14 @@ static int run_flame(int argc, char **argv)
 	filters_apply(&given.filters, &options.samples);
 	CLEANUP(drawing_release) struct drawing drawing = { 0 };
 	given.input.without_code = true;
-	if (given.diff) {
-		/* input_read() changes nothing in it */
-		char *path = (char *)(uintptr_t)given.diff;
-		input_share(&given.base, &given.input);
-		status = side_read(&drawing.base, &given.base, &path, 1);
-		if (status)
-			return status;
-	}
-	status = side_read(&drawing.main, &given.input, argv + 1, (size_t)count);
+	status = read_sides(&drawing, argv + 1, (size_t)count, before);
 	if (status)
 		return status;
-	drawing.sides[FLAME_MAIN] =
-		(struct flame_input){ drawing.main.input.profile, drawing.main.resolver, NULL };
-	drawing.sides[FLAME_BASE] =
-		(struct flame_input){ drawing.base.input.profile, drawing.base.resolver, NULL };
-	if (!given.diff)
+	drawing.sides[FLAME_MAIN] = (struct flame_input){ drawing.main.runs.whole.profile,
+							  drawing.main.resolver, NULL };
+	drawing.sides[FLAME_BASE] = (struct flame_input){ drawing.base.runs.whole.profile,
+							  drawing.base.resolver, NULL };
+	if (!given.diff.count)
 		status = find_two_counts(&drawing);
 	return status ? status : draw_all(&drawing, &options);
 }
@@ -455,6 +515,6 @@ const struct verb verb_flame = {
 	.name = "flame",
 	.run = run_flame,
 	.summary = "a flame graph whose colours mean something",
-	.usage = "[OPTIONS] [PROFILE...]",
+	.usage = "[OPTIONS] [PROFILE...] | --diff BASE [BASE...] -- PROFILE...",
 	.options = flame_options,
 };

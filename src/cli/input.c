@@ -18,7 +18,9 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "cli/foreign.h"
+#include "cli/input_private.h"
 #include "cli/message.h"
+#include "cli/time_text.h"
 #include "import/reading/import.h"
 #include "import/importer.h"
 #include "profile/bill.h"
@@ -145,63 +147,49 @@ static int read_file(const struct input_options *options, int fd, const char *pa
 
 /* ---- databases */
 
-/*
- * "2026-01-31", "2026-01-31T12:00[:00]", "20260131T120000Z" as epochs are named: UTC. "2h": that
- * long ago. Negative when it is none of these.
- */
-static int parse_time(const char *text, uint64_t *ns)
-{
-	static const char *const forms[] = { "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",
-					     "%Y-%m-%dT%H:%M",	  "%Y-%m-%d %H:%M",
-					     "%Y-%m-%d",	  "%Y%m%dT%H%M%S" };
-	uint64_t ago_ns, now_ns = clock_realtime_ns();
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		struct tm tm = { 0 };
-		const char *end = strptime(text, forms[i], &tm);
-		if (!end || (*end && strcmp(end, "Z") != 0))
-			continue;
-		time_t seconds = timegm(&tm);
-		if (seconds < 0)
-			return -EINVAL;
-		*ns = (uint64_t)seconds * 1000000000u;
-		return 0;
-	}
-	if (!number_parse_duration_ns(text, &ago_ns) || ago_ns > now_ns)
-		return -EINVAL;
-	*ns = now_ns - ago_ns;
-	return 0;
-}
-
-static int parse_limit(const struct input_options *options, const char *limit, const char *text,
-		       uint64_t *ns, struct error *err)
-{
-	if (!text || parse_time(text, ns) == 0)
-		return 0;
-	return error_set(err, -EINVAL,
-			 "--%s%s takes a time as '2026-01-31T12:00' (UTC) or '2h' (ago), not '%s'",
-			 options->base ? "base-" : "", limit, text);
-}
-
 static void note_left_out(void *context, const char *sentence)
 {
 	(void)context;
-	message_warning("left out: %s", sentence);
+	message_warning("left out: %s; 'culprit check' says more", sentence);
+}
+
+int input_selection(const struct input_options *options, const char *path,
+		    struct database_selection *selection, struct error *err)
+{
+	if (!database_recognise(path))
+		return error_set(err, -EISDIR, "folder '%s' is no database of profiles", path);
+	*selection = (struct database_selection){ .hosts = options->hosts.items,
+						  .host_count = options->hosts.count,
+						  .epochs = options->epochs.items,
+						  .epoch_count = options->epochs.count,
+						  .labels = options->labels.items,
+						  .label_count = options->labels.count,
+						  .note = note_left_out };
+	selection->apart_ns = options->apart_ns;
+	if (options->apart_ns && options->base)
+		selection->until_ns = options->apart_ns;
+	else if (options->apart_ns)
+		selection->since_ns = options->apart_ns;
+	int ret = selection->since_ns ? 0
+				      : time_text_read(options->base ? "--base-since" : "--since",
+						       options->since, &selection->since_ns, err);
+	if (ret < 0 || selection->until_ns)
+		return ret;
+	return time_text_read(options->base ? "--base-until" : "--until", options->until,
+			      &selection->until_ns, err);
 }
 
 static int read_database(const struct input_options *options, const char *path,
 			 struct profile **out, struct error *err)
 {
-	if (!database_recognise(path))
-		return error_set(err, -EISDIR, "folder '%s' is no database of profiles", path);
-	struct database_selection selection = { .hosts = options->hosts.items,
-						.host_count = options->hosts.count,
-						.epochs = options->epochs.items,
-						.epoch_count = options->epochs.count,
-						.note = note_left_out };
-	int ret = parse_limit(options, "since", options->since, &selection.since_ns, err);
+	struct database_selection selection;
+	int ret = input_selection(options, path, &selection, err);
 	if (ret == 0)
-		ret = parse_limit(options, "until", options->until, &selection.until_ns, err);
-	return ret < 0 ? ret : database_read(path, &selection, out, err);
+		ret = database_read(path, &selection, out, err);
+	if (ret == -ENOENT && options->apart_ns)
+		error_set(err, ret, "database '%s' has no such epoch that %s '%s'", path,
+			  options->base ? "ended before" : "began since", options->apart_text);
+	return ret;
 }
 
 const char *input_chosen(const struct input_options *options)
@@ -209,6 +197,7 @@ const char *input_chosen(const struct input_options *options)
 	bool base = options->base;
 	return options->hosts.count    ? base ? "--base-host" : "--host"
 	       : options->epochs.count ? base ? "--base-epoch" : "--epoch"
+	       : options->labels.count ? base ? "--base-label" : "--label"
 	       : options->since	       ? base ? "--base-since" : "--since"
 	       : options->until	       ? base ? "--base-until" : "--until"
 				       : NULL;
@@ -263,8 +252,8 @@ static int check_sums(const struct profile *profile, const char *name, const cha
 	return error_set(err, ret, "cannot add up '%s': %s%s", name, cause.text, cure);
 }
 
-static int read_checked(const struct input_options *options, const char *path, struct profile **out,
-			struct error *err)
+int input_read_profile(const struct input_options *options, const char *path, struct profile **out,
+		       struct error *err)
 {
 	CLEANUP(profile_freep) struct profile *one = NULL;
 	int ret = read_one(options, path, &one, err);
@@ -281,7 +270,7 @@ static int merge_one(const struct input_options *options, struct profile **into,
 		     struct error *err)
 {
 	CLEANUP(profile_freep) struct profile *one = NULL;
-	int ret = read_checked(options, path, &one, err);
+	int ret = input_read_profile(options, path, &one, err);
 	if (ret < 0)
 		return ret;
 	if (!*into) {
@@ -295,8 +284,12 @@ static int merge_one(const struct input_options *options, struct profile **into,
 	return ret < 0 ? error_prefix(err, "'%s' does not go with the others", path) : 0;
 }
 
-/* "a.prof", "a.prof, b.prof", or "a.prof and 7 more". */
-static char *title_of(const char *const *paths, size_t count)
+int input_check_sums(const struct profile *profile, const char *title, struct error *err)
+{
+	return check_sums(profile, title, NULL, err);
+}
+
+char *input_title(const char *const *paths, size_t count)
 {
 	char *title = NULL;
 	int size =
@@ -324,7 +317,7 @@ static int read_all(const struct input_options *options, const char *const *path
 		profile_free(whole);
 		whole = canonical;
 	}
-	CLEANUP(free_pointer) char *title = title_of(paths, count);
+	CLEANUP(free_pointer) char *title = input_title(paths, count);
 	if (!title)
 		return error_set(err, -ENOMEM, "out of memory reading profiles");
 	if (count > 1) {
@@ -337,6 +330,15 @@ static int read_all(const struct input_options *options, const char *const *path
 	input->profile = whole;
 	whole = NULL;
 	return 0;
+}
+
+int input_failed(int ret, const struct error *err)
+{
+	if (ret == -EBADMSG)
+		message_error("%s; 'culprit check' says more", err->text);
+	else
+		message_error("%s", err->text);
+	return 1;
 }
 
 int input_read(const struct input_options *options, char *const *arguments, size_t count,
@@ -367,10 +369,8 @@ int input_read(const struct input_options *options, char *const *arguments, size
 		message_error("no '%s' in this folder; 'culprit record -- COMMAND' makes one, or "
 			      "name a profile",
 			      INPUT_DEFAULT);
-	else if (ret == -EBADMSG)
-		message_error("%s; 'culprit check' says more", err.text);
 	else
-		message_error("%s", err.text);
+		return input_failed(ret, &err);
 	return 1;
 }
 

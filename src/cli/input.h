@@ -19,7 +19,7 @@ struct resolver;
 
 struct input_options {
 	struct option_list files;	  /* of -i; read before the arguments */
-	struct option_list hosts, epochs; /* of databases */
+	struct option_list hosts, epochs, labels; /* of databases */
 	const char *since, *until;
 	const char *symfs;
 	const char *limits; /* as limits_open() takes them */
@@ -27,6 +27,10 @@ struct input_options {
 	bool force;	   /* of a damaged file of another tool, what comes before the damage */
 	bool without_code; /* the verb never looks at code bytes: faster */
 	bool base;	   /* the options are those of the base: --base-host and so on */
+	/* Not 0: of a database the base is what ended before that, the other side what began since
+	 * (input_sides.h). `apart_text` is how it was said. */
+	uint64_t apart_ns;
+	const char *apart_text;
 };
 
 /* Rows of an option table; `o` is a struct input_options that outlives the table. */
@@ -36,6 +40,13 @@ struct input_options {
 		{ "host", 0, OPTION_LIST, "NAME", "of a database, this host only", &(o).hosts, NULL }, \
 		{ "epoch",     0,   OPTION_LIST, "NAME", "of a database, this epoch only",             \
 		  &(o).epochs, NULL },                                                                 \
+		{ "label",                                                                             \
+		  0,                                                                                   \
+		  OPTION_LIST,                                                                         \
+		  "TEXT",                                                                              \
+		  "of a database, epochs with this label only",                                        \
+		  &(o).labels,                                                                         \
+		  NULL },                                                                              \
 		{ "since",                                                                             \
 		  0,                                                                                   \
 		  OPTION_TEXT,                                                                         \
@@ -64,6 +75,13 @@ struct input_options {
 	  &(o).hosts,  NULL },                                                                       \
 		{ "base-epoch", 0,   OPTION_LIST, "NAME", "of the base's database, this epoch only", \
 		  &(o).epochs,	NULL },                                                              \
+		{ "base-label",                                                                      \
+		  0,                                                                                 \
+		  OPTION_LIST,                                                                       \
+		  "TEXT",                                                                            \
+		  "of the base's database, epochs with this label only",                             \
+		  &(o).labels,                                                                       \
+		  NULL },                                                                            \
 		{ "base-since",                                                                      \
 		  0,                                                                                 \
 		  OPTION_TEXT,                                                                       \

@@ -97,14 +97,23 @@ void message_note(const char *format, ...)
 	va_end(args);
 }
 
+/* What to do where the sentence, of whatever was in work, cannot know it. */
+static const char *cure_of(int code)
+{
+	return code == -EMFILE || code == -ENFILE ? "; 'ulimit -n' (LimitNOFILE= of a service) "
+						    "says how many files may be open, "
+						    "and raises it"
+						  : "";
+}
+
 int message_failure(const struct error *err)
 {
-	message_error("%s", err->text);
+	message_error("%s%s", err->text, cure_of(err->code));
 	return 1;
 }
 
 int message_refusal(const struct error *err)
 {
-	message_error("%s", err->text);
+	message_error("%s%s", err->text, cure_of(err->code));
 	return err->code == -EINVAL ? 2 : 1;
 }

@@ -1,15 +1,25 @@
 #include "cli/options.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/number.h"
+#include "base/small_file.h"
 #include "cli/help.h"
 #include "cli/message.h"
 #include "cli/pager.h"
 #include "cli/status.h"
+
+/* The line of a settings file that is being read; NULL: none is. */
+static const char *settings_path;
+static size_t settings_line;
 
 int options_misuse(const struct verb *verb, const char *format, ...)
 {
@@ -18,7 +28,11 @@ int options_misuse(const struct verb *verb, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(sentence, sizeof(sentence), format, args);
 	va_end(args);
-	message_error("%s; try 'culprit %s --help'", sentence, verb->name);
+	if (settings_path)
+		message_error("'%s', line %zu: %s; try 'culprit %s --help'", settings_path,
+			      settings_line, sentence, verb->name);
+	else
+		message_error("%s; try 'culprit %s --help'", sentence, verb->name);
 	return 2;
 }
 
@@ -60,6 +74,9 @@ static int store_value(const struct verb *verb, const struct option *option, con
 		return 0;
 	case OPTION_LIST: {
 		struct option_list *list = option->value;
+		if (list->of_file && !settings_path)
+			list->count = 0;
+		list->of_file = settings_path != NULL;
 		if (list->count == sizeof(list->items) / sizeof(list->items[0]))
 			return options_misuse(verb, "--%s is given more than %zu times",
 					      option->name, list->count);
@@ -151,13 +168,21 @@ static int parse_letters(const struct verb *verb, char **argv, int argc, int *at
 	return 0;
 }
 
-int options_parse(const struct verb *verb, int argc, char **argv, enum options_stop stop,
-		  int *argument_count)
+/* `before` is NULL where "--" ends the options. */
+static int parse(const struct verb *verb, int argc, char **argv, enum options_stop stop,
+		 int *argument_count, size_t *before)
 {
 	int count = 0;
 	int i = 1;
 	for (; i < argc; i++) {
 		int status;
+		if (strcmp(argv[i], "--") == 0 && before && count) {
+			if (*before != OPTIONS_ONE_SIDE)
+				return options_misuse(verb, "one '--' stands between two sides, "
+							    "and there are more");
+			*before = (size_t)count;
+			continue;
+		}
 		if (strcmp(argv[i], "--") == 0) {
 			i++;
 			break;
@@ -177,4 +202,121 @@ int options_parse(const struct verb *verb, int argc, char **argv, enum options_s
 		argv[++count] = argv[i];
 	*argument_count = count;
 	return 0;
+}
+
+int options_parse(const struct verb *verb, int argc, char **argv, enum options_stop stop,
+		  int *argument_count)
+{
+	return parse(verb, argc, argv, stop, argument_count, NULL);
+}
+
+int options_parse_sides(const struct verb *verb, int argc, char **argv, int *argument_count,
+			size_t *before)
+{
+	*before = OPTIONS_ONE_SIDE;
+	return parse(verb, argc, argv, OPTIONS_ANYWHERE, argument_count, before);
+}
+
+/* ---- settings files */
+
+#define SETTINGS_BYTES 65536
+
+/* Cuts spaces off both ends of a text, in place. */
+static char *trimmed(char *text)
+{
+	text += strspn(text, " \t\r");
+	size_t length = strlen(text);
+	while (length && strchr(" \t\r", text[length - 1]))
+		text[--length] = 0;
+	return text;
+}
+
+/* A flag is set by its name alone or by "yes", and stays as it is by "no". */
+static int read_flag(const struct verb *verb, const struct option *option, const char *value)
+{
+	if (value && strcmp(value, "no") == 0)
+		return 0;
+	if (!value || strcmp(value, "yes") == 0)
+		return store_value(verb, option, NULL);
+	return options_misuse(verb, "%s is 'yes' or 'no', not '%s'", option->name, value);
+}
+
+/* Reads one line, which stays in memory. 0 or the exit status. */
+static int read_setting(const struct verb *verb, char *line)
+{
+	line = trimmed(line);
+	if (!*line || *line == '#')
+		return 0;
+	char *equals = strchr(line, '=');
+	if (equals)
+		*equals = 0;
+	char *name = trimmed(line);
+	char *value = equals ? trimmed(equals + 1) : NULL;
+	const struct option *option = find_long(verb->options(), name, strlen(name));
+	if (!option)
+		return options_misuse(verb, "unknown setting '%s'", name);
+	if (option->kind == OPTION_FLAG)
+		return read_flag(verb, option, value);
+	if (!value || !*value)
+		return options_misuse(verb, "%s needs a value: %s", name, option->argument);
+	return store_value(verb, option, value);
+}
+
+static int read_settings(const struct verb *verb, const char *path, char *text)
+{
+	int status = 0;
+	settings_path = path;
+	for (settings_line = 1; status == 0 && text; settings_line++) {
+		char *line = strsep(&text, "\n");
+		status = read_setting(verb, line);
+	}
+	settings_path = NULL;
+	return status;
+}
+
+int options_read_file(const struct verb *verb, const char *path)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	struct stat found;
+	int ret = stat(path, &found) < 0			     ? -errno
+		  : S_ISREG(found.st_mode) || S_ISCHR(found.st_mode) ? 0
+								     : -ENXIO;
+	if (ret == 0)
+		ret = small_file_read(path, SETTINGS_BYTES, &bytes);
+	if (ret < 0) {
+		message_error("cannot read the settings in '%s': %s", path,
+			      ret == -EFBIG   ? "it has more than 64 kB"
+			      : ret == -ENXIO ? "it is no file"
+					      : strerror(-ret));
+		return 1;
+	}
+	if (bytes.size && memchr(bytes.data, 0, bytes.size)) {
+		message_error("cannot read the settings in '%s': it is no text", path);
+		return 1;
+	}
+	/* What options point to lasts as long as the process. */
+	static char *kept;
+	free(kept);
+	kept = strndup(bytes.size ? (const char *)bytes.data : "", bytes.size);
+	if (!kept) {
+		message_error("out of memory for the settings in '%s'", path);
+		return 1;
+	}
+	return read_settings(verb, path, kept);
+}
+
+const char *options_peek(int argc, char *const *argv, const char *name)
+{
+	const char *found = NULL;
+	size_t length = strlen(name);
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strncmp(argv[i], "--", 2) != 0 || strncmp(argv[i] + 2, name, length) != 0)
+			continue;
+		const char *end = argv[i] + 2 + length;
+		if (*end == '=')
+			found = end + 1;
+		else if (!*end && i + 1 < argc)
+			found = argv[++i];
+	}
+	return found;
 }

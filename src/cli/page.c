@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/visible_text.h"
 #include "cli/message.h"
+#include "cli/pager.h"
 #include "render/text_table.h"
 
 /* Prints nothing where a limit was passed on the way: names may be missing or wrong then. */
@@ -51,6 +52,16 @@ static int write_to(FILE *stream, const struct buffer *page, enum page_kind kind
 int page_write(const struct buffer *page, enum page_kind kind)
 {
 	return write_to(stdout, page, kind);
+}
+
+int page_show(const struct buffer *page, enum page_kind kind)
+{
+	if (buffer_failed(page)) {
+		message_error("out of memory writing the page");
+		return 1;
+	}
+	pager_start();
+	return page_write(page, kind);
 }
 
 int page_write_beside(const struct buffer *page, enum page_kind kind)

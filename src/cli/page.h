@@ -17,7 +17,10 @@ enum page_kind {
 /* Makes the text safe as a last guard: one that a renderer made safe already stays as it is.
  * Returns 0, or 1 after a message. */
 int page_write(const struct buffer *page, enum page_kind kind);
-/* The same on stderr, of a verb whose stdout is a command's. */
+/* The same, through the pager where that is a terminal. A page that lacks memory is a failure, too.
+ */
+int page_show(const struct buffer *page, enum page_kind kind);
+/* As page_write(), on stderr, of a verb whose stdout is a command's. */
 int page_write_beside(const struct buffer *page, enum page_kind kind);
 /* Prints one line and its end; a newline in its arguments is printed as \x0a. */
 __attribute__((format(printf, 1, 2))) void page_line(const char *format, ...);

@@ -11,7 +11,6 @@
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/page.h"
-#include "cli/pager.h"
 #include "cli/report_parts.h"
 #include "cli/verbs.h"
 #include "render/report_json.h"
@@ -124,13 +123,7 @@ static int print_report(const struct report *report, const struct report_text_op
 		report_json(report, &page);
 	else
 		report_text(report, look, &page);
-	if (buffer_failed(&page)) {
-		message_error("out of memory writing the report");
-		return 1;
-	}
-	pager_start();
-	page_write(&page, given.json ? PAGE_JSON : PAGE_TEXT);
-	return 0;
+	return page_show(&page, given.json ? PAGE_JSON : PAGE_TEXT);
 }
 
 static int add_notes(struct report *report, const char *const *notes, size_t count)
@@ -157,7 +150,7 @@ static int run_report(int argc, char **argv)
 		return status;
 	CLEANUP(input_release) struct input input;
 	/* samples are charged to lines by instructions, which needs the code */
-	bool lines = report_parts_have(&options, REPORT_LINE);
+	bool lines = report_options_have(&options, REPORT_LINE);
 	status = input_read(&given.input, argv + 1, (size_t)count, &input);
 	if (status)
 		return status;

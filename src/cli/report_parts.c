@@ -17,7 +17,8 @@ int report_parts_choose(const struct verb *verb, const char *by, struct report_o
 		if (part == REPORT_PARTS)
 			return options_misuse(verb,
 					      "--by knows procedure, image, process, thread, cpu, "
-					      "cgroup, line and address, not '%.*s'",
+					      "cgroup, service, container, line and address, not "
+					      "'%.*s'",
 					      (int)size, text);
 		for (size_t i = 0; i < options->part_count; i++)
 			if (options->parts[i] == part)
@@ -28,12 +29,4 @@ int report_parts_choose(const struct verb *verb, const char *by, struct report_o
 			return 0;
 		text += size + 1;
 	}
-}
-
-bool report_parts_have(const struct report_options *options, enum report_part part)
-{
-	for (size_t i = 0; i < options->part_count; i++)
-		if (options->parts[i] == part)
-			return true;
-	return false;
 }

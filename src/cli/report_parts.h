@@ -15,7 +15,8 @@
 #define BY_OPTION_ROW(by, more)                                                                    \
 	{                                                                                          \
 		"by", 0, OPTION_TEXT, "PART[,PART]",                                               \
-			"procedure (the default), image, process, thread, cpu, cgroup, line" more, \
+			"procedure (the default), image, process, thread, cpu, cgroup, service, "  \
+			"container, line" more,                                                    \
 			&(by), NULL                                                                \
 	}
 #define INCLUSIVE_OPTION_ROW(inclusive)                                                            \
@@ -39,4 +40,3 @@ struct verb;
 /* Adds the parts of the value of --by, as "procedure,image", to *options; NULL is procedure. 0, or
  * the exit status after a message. */
 int report_parts_choose(const struct verb *verb, const char *by, struct report_options *options);
-bool report_parts_have(const struct report_options *options, enum report_part part);

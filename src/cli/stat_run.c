@@ -18,6 +18,7 @@
 #include "cli/stat_control.h"
 #include "cli/stat_idle.h"
 #include "daemon/command.h"
+#include "daemon/recording_process.h"
 
 /* How long a slice is while events take turns, each for some ms (perf_event_mux_interval_ms):
  * reading takes a microsecond or two for each group and target. Without turns it is looked for
@@ -48,15 +49,7 @@ struct running {
 
 int stat_signals_take(struct stat_signals *signals)
 {
-	sigset_t ours;
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGINT);
-	sigaddset(&ours, SIGTERM);
-	sigaddset(&ours, SIGHUP);
-	sigaddset(&ours, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &ours, &signals->before);
-	signal(SIGPIPE, SIG_IGN);
-	signals->fd = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+	signals->fd = recording_process_signals(&signals->before);
 	if (signals->fd >= 0)
 		return 0;
 	message_error("cannot wait for signals: %s", strerror(errno));
@@ -179,7 +172,8 @@ static int open_counters(struct running *running, enum stat_begin begin)
 	return status;
 }
 
-/* Elapsed and idle time are of the time from now on. */
+/* Elapsed and idle time are of the time from now on: to be called before anything counts, so that
+ * nothing counts for longer than has elapsed. */
 static void note_begin(struct running *running)
 {
 	stat_idle_begin(&running->idle, &running->task->targets->allowed);
@@ -199,9 +193,9 @@ static int begin(struct running *running)
 		message_error("none of the events can be counted");
 		status = 1;
 	}
+	note_begin(running);
 	if (status == 0 && !with_exec && !later)
 		status = stat_counting_enable(running->counting);
-	note_begin(running);
 	if (status == 0)
 		status = release_command(running);
 	if (status == 0)
@@ -328,8 +322,8 @@ static int handle(struct running *running)
 		running->end = true;
 	if (sources[DELAY].revents) {
 		empty_timer(sources[DELAY].fd);
-		status = stat_counting_enable(running->counting);
 		note_begin(running);
+		status = stat_counting_enable(running->counting);
 		if (status == 0)
 			status = start_times(running);
 	}

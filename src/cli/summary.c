@@ -12,7 +12,6 @@
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/page.h"
-#include "cli/pager.h"
 #include "cli/verbs.h"
 #include "profile/profile.h"
 #include "render/summary_json.h"
@@ -185,14 +184,10 @@ static int print(const struct summary *summary, const struct cycles *cycles,
 		summary_json(summary, cycles, notes, note_count, &page);
 	else
 		summary_text(summary, cycles, look, &page);
-	if (buffer_failed(&page))
-		return message_failure(
-			&(struct error){ -ENOMEM, "out of memory writing the summary" });
-	pager_start();
-	page_write(&page, given.json ? PAGE_JSON : PAGE_TEXT);
-	if (!given.json)
+	int status = page_show(&page, given.json ? PAGE_JSON : PAGE_TEXT);
+	if (status == 0 && !given.json)
 		say_notes(cycles, resolver);
-	return 0;
+	return status;
 }
 
 static int summarise(const struct input *input, struct resolver *resolver,

@@ -21,6 +21,7 @@ enum option_kind {
 struct option_list {
 	const char *items[64];
 	size_t count;
+	bool of_file; /* the items are a settings file's: those of the command line replace them */
 };
 
 struct option {

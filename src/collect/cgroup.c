@@ -1,6 +1,5 @@
 #include "collect/cgroup.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -14,8 +13,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/small_file.h"
+#include "profile/cgroup_names.h"
 
-#define CONTAINER_DIGITS 64
 #define MOUNTS_LIMIT	 (4u << 20)
 
 /* Whether the comma-separated list has the member. */
@@ -34,52 +33,56 @@ static bool list_has(struct span list, const char *member)
 	return false;
 }
 
-struct span cgroup_path(struct span text)
+/* Stores the next line's list of controllers and its path. */
+static bool next_line(struct span *text, struct span *list, struct span *path)
 {
-	struct span unified = { NULL, 0 };
-	struct span systemd = { NULL, 0 };
-	struct span perf = { NULL, 0 };
-	const char *at = text.data;
-	const char *end = at ? at + text.size : NULL;
+	const char *at = text->data;
+	const char *end = at ? at + text->size : NULL;
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		const char *stop = newline ? newline : end;
 		const char *first = memchr(at, ':', (size_t)(stop - at));
 		const char *second =
 			first ? memchr(first + 1, ':', (size_t)(stop - first - 1)) : NULL;
-		if (second) {
-			struct span list = { first + 1, (size_t)(second - first - 1) };
-			struct span path = { second + 1, (size_t)(stop - second - 1) };
-			if (list.size == 0)
-				unified = path;
-			else if (list_has(list, "name=systemd"))
-				systemd = path;
-			else if (list_has(list, "perf_event"))
-				perf = path;
-		}
-		at = stop + 1;
+		at = newline ? newline + 1 : end;
+		if (!second)
+			continue;
+		*text = (struct span){ at, (size_t)(end - at) };
+		*list = (struct span){ first + 1, (size_t)(second - first - 1) };
+		*path = (struct span){ second + 1, (size_t)(stop - second - 1) };
+		return true;
 	}
-	if (unified.size > 1)
-		return unified;
-	if (systemd.size > 1)
-		return systemd;
-	if (perf.size > 1)
-		return perf;
-	return unified.size ? unified : systemd.size ? systemd : perf;
+	return false;
 }
 
-struct span cgroup_container(struct span path)
+enum hierarchy { UNIFIED, SYSTEMD, PERF, OTHER, HIERARCHIES };
+
+static enum hierarchy hierarchy_of(struct span list)
 {
-	const char *text = path.data;
-	size_t run = 0;
-	for (size_t i = path.size; i-- > 0;) {
-		run = isxdigit((unsigned char)text[i]) ? run + 1 : 0;
-		bool starts = run == CONTAINER_DIGITS &&
-			      (i == 0 || !isxdigit((unsigned char)text[i - 1]));
-		if (starts)
-			return (struct span){ text + i, CONTAINER_DIGITS };
+	return list.size == 0			? UNIFIED
+	       : list_has(list, "name=systemd") ? SYSTEMD
+	       : list_has(list, "perf_event")	? PERF
+						: OTHER;
+}
+
+struct span cgroup_path(struct span text)
+{
+	struct span paths[HIERARCHIES] = { 0 }, containers[HIERARCHIES] = { 0 }, list, path;
+	while (next_line(&text, &list, &path)) {
+		enum hierarchy hierarchy = hierarchy_of(list);
+		paths[hierarchy] = path;
+		if (cgroup_container(path).data)
+			containers[hierarchy] = path;
 	}
-	return (struct span){ NULL, 0 };
+	for (size_t i = 0; i < HIERARCHIES; i++)
+		if (containers[i].data)
+			return containers[i];
+	for (size_t i = 0; i < OTHER; i++)
+		if (paths[i].size > 1)
+			return paths[i];
+	return paths[UNIFIED].size   ? paths[UNIFIED]
+	       : paths[SYSTEMD].size ? paths[SYSTEMD]
+				     : paths[PERF];
 }
 
 /* The mount point of the hierarchy that perf events use, from /proc/mounts. */

@@ -1,6 +1,6 @@
 /*
  * cgroup - which control group a process is in, from the text of
- * /proc/PID/cgroup, and which container that is.
+ * /proc/PID/cgroup; what its path tells is profile/cgroup_names.h's.
  */
 #pragma once
 
@@ -10,13 +10,11 @@ struct error;
 
 /*
  * The most telling of the process's paths: that of the unified hierarchy, unless it is the
- * root; else systemd's own, then that of perf events. Borrowed from `text`; empty: none.
+ * root; else systemd's own, then that of perf events. But where one shows a container and those
+ * before it do not, it is that one: on machines with several hierarchies engines put containers
+ * into those of version 1 alone. Borrowed from `text`; empty: none.
  */
 struct span cgroup_path(struct span text);
-
-/* The container's name in the path: its last run of 64 hexadecimal digits, as docker, containerd,
- * CRI-O and podman name theirs. Borrowed; empty without one. */
-struct span cgroup_container(struct span path);
 
 /*
  * Opens the folder of a control group: an absolute path, or one below the mount

@@ -35,6 +35,7 @@ void collector_free(struct collector *collector)
 	turns_free(&collector->turns);
 	counters_release(&session->counters);
 	process_table_release(&session->processes);
+	kept_processes_release(&session->kept);
 	file_table_release(&session->files);
 	kernel_map_release(&session->kernel);
 	kernel_code_release(&session->kernel_code);
@@ -210,6 +211,8 @@ static int init_session(struct collector *collector, struct error *err)
 	session->processes.forget_space = session_forget_space;
 	session->processes.forget_context = session;
 	session->identity = options->identity;
+	if (kept_processes_init(&session->kept, options->kept, options->kept_count, err) < 0)
+		return err->code;
 	session->stacks = options->stacks;
 	session->stack_registers = collector->plan.counters.user_registers;
 	session->call_depth = collector->plan.counters.call_depth;
@@ -323,14 +326,25 @@ static int name_events(struct collector *collector, struct error *err)
 	return 0;
 }
 
-/* Where the user did not ask for either, what the kernel refuses to count comes through rings. */
+/* Where the user did not ask for either, what the kernel refuses to count comes through rings. Too
+ * few files are no refusal: whatever is opened later would want for them, too. */
 static int open_engine(struct collector *collector, struct error *err)
 {
 	if (collector->plan.engine != COLLECT_ENGINE_BPF)
 		return 0;
-	int ret = kernel_counts_open(&collector->session.counted, collector->options.identity,
-				     collector->plan.follow, err);
-	return collector->options.engine == COLLECT_ENGINE_USUAL ? 0 : ret;
+	/* Whoever is to be kept apart is chosen here: the kernel counts all by process then. */
+	unsigned identity = collector->options.identity |
+			    (collector->options.kept_count ? COLLECT_PER_PROCESS : 0u);
+	int ret = kernel_counts_open(&collector->session.counted, identity, collector->plan.follow,
+				     err);
+	bool lacks_files = ret == -EMFILE || ret == -ENFILE;
+	if (ret == 0 || lacks_files || collector->options.engine != COLLECT_ENGINE_USUAL)
+		return ret;
+	char text[sizeof(err->text) + 80];
+	snprintf(text, sizeof(text),
+		 "each sample comes through a ring, which takes more CPU time: %s", err->text);
+	collector_note(collector, COLLECT_NOTE, text);
+	return 0;
 }
 
 int collector_new(const struct collect_options *options, struct collector **out, struct error *err)
@@ -418,6 +432,7 @@ int collector_start(struct collector *collector, struct error *err)
 	    collector->options.target != COLLECT_COMMAND &&
 	    stacks_prepare(session, collector->options.pids, collector->options.pid_count) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
+	ledger_begin(&collector->ledger, session);
 	collector->epoch_begin_ns = clock_monotonic_ns();
 	collector->epoch_start_real_ns = clock_realtime_ns();
 	hotplug_start(&collector->hotplug, &session->counters, collector->epoch_begin_ns);
@@ -444,6 +459,11 @@ int collector_poll_fd(const struct collector *collector)
 const struct proc_ask *collector_proc_ask(const struct collector *collector)
 {
 	return &collector->session.ask;
+}
+
+enum collect_engine collector_engine(const struct collector *collector)
+{
+	return collector->session.counted.table ? COLLECT_ENGINE_BPF : COLLECT_ENGINE_RING;
 }
 
 bool collector_alive(struct collector *collector)

@@ -54,6 +54,8 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 
 /* Whether anything to be sampled is left; false when every watched process has exited. */
 bool collector_alive(struct collector *collector);
+/* How samples come: COLLECT_ENGINE_RING or COLLECT_ENGINE_BPF. */
+enum collect_engine collector_engine(const struct collector *collector);
 /* For reading files of /proc that may block (collect/proc_ask.h); it is the collector's. */
 const struct proc_ask *collector_proc_ask(const struct collector *collector);
 

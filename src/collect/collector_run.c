@@ -352,13 +352,24 @@ static void begin_generation(struct collector *collector)
 	collector_note(collector, COLLECT_WARNING, sentence);
 }
 
+/* When the next epoch begins, by the clock that others set. Duration is by one that nobody sets, so
+ * an epoch may end ahead of the former: by less than a step the next one begins there, and later
+ * ones stay ahead by as much; from a step on, also of many corrections, it follows the clock. */
+static uint64_t next_start_ns(const struct collector *collector)
+{
+	uint64_t now_ns = clock_realtime_ns();
+	uint64_t end_ns =
+		collector->epoch_start_real_ns + (collector->end_ns - collector->epoch_begin_ns);
+	return now_ns < end_ns && end_ns - now_ns < CLOCK_STEP_NS ? end_ns : now_ns;
+}
+
 int collector_end_epoch(struct collector *collector, struct profile **delta, struct error *err)
 {
 	int ret = service_and_read(collector, err);
 	if (ret < 0)
 		return ret;
 	collector->end_ns = clock_monotonic_ns();
-	uint64_t next_real_ns = clock_realtime_ns();
+	uint64_t next_real_ns = next_start_ns(collector);
 	urgency_begin(&collector->session.urgency, collector->session.reader);
 	ret = take(collector, EPOCH_ENDS, delta, err);
 	if (ret == 0)

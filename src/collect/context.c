@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "collect/cgroup.h"
 #include "collect/session.h"
+#include "profile/cgroup_names.h"
 
 #define STALE_NS    1000000000u
 #define KWORKER	    "kworker"
@@ -119,6 +119,13 @@ int session_add_context(struct session *session, struct share *share,
 	return ret;
 }
 
+bool session_keeps_process(const struct session *session, const struct profile_context *context,
+			   bool mapped)
+{
+	return session->identity & (COLLECT_PER_PROCESS | COLLECT_PER_THREAD) ||
+	       kept_processes_have(&session->kept, context->comm, context->cgroup, mapped);
+}
+
 static int make_context(struct session *session, struct process *process, uint32_t tid,
 			uint32_t slot, uint32_t *id)
 {
@@ -128,7 +135,7 @@ static int make_context(struct session *session, struct process *process, uint32
 		.cgroup = group,
 		.container = cgroup_container(group),
 	};
-	if (session->identity & (COLLECT_PER_PROCESS | COLLECT_PER_THREAD)) {
+	if (session_keeps_process(session, &context, process->kept)) {
 		context.pid = optional_of(process->pid);
 		if (process->start_ns)
 			context.start_ns = optional_of(process->start_ns);

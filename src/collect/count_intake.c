@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/count_of.h"
-#include "collect/cgroup.h"
 #include "collect/session.h"
+#include "profile/cgroup_names.h"
 
 #define SIDEBAND_LATE_NS 500000u   /* a record of another CPU may still be on its way that long */
 #define START_SLACK_NS	 20000000u /* /proc tells starts by ticks of 10 ms */
@@ -240,11 +240,34 @@ static int take_news(struct session *session)
 	return ret;
 }
 
+/*
+ * Sees whether the process has mapped by now what it is kept for; what was counted before it was
+ * known stays where it is. A name that is no longer the process's may be that of the program before
+ * an exec. 0 or -ENOMEM.
+ */
+static int see_what_is_mapped(struct session *session, struct counted_context *context)
+{
+	struct process *process = NULL;
+	if (!session->kept.images || context->kept || context->kernel)
+		return 0;
+	int ret = find_process(session, &context->key, context->key.pid, &process);
+	if (ret < 0 || !process)
+		return ret;
+	context->kept = process->kept ||
+			(process->kept_before && strcmp(context->key.name, process->comm) != 0);
+	if (context->kept)
+		context->id = 0;
+	return 0;
+}
+
 /* Stores the context's number in the session's profile. */
 static int context_id(struct session *session, struct counted_context *context, size_t slot,
 		      uint32_t *id)
 {
 	bool per_cpu = session->identity & COLLECT_PER_CPU;
+	int ret = see_what_is_mapped(session, context);
+	if (ret < 0)
+		return ret;
 	*id = context->id;
 	if (context->id && context->dictionaries == session->dictionaries && !per_cpu)
 		return 0;
@@ -253,7 +276,7 @@ static int context_id(struct session *session, struct counted_context *context, 
 		.cgroup = span_of_text(context->cgroup),
 		.container = cgroup_container(span_of_text(context->cgroup)),
 	};
-	if (session->identity & (COLLECT_PER_PROCESS | COLLECT_PER_THREAD)) {
+	if (session_keeps_process(session, &made, context->kept)) {
 		made.pid = optional_of(context->key.pid);
 		made.start_ns = optional_of(context->start_ns);
 	}
@@ -263,7 +286,7 @@ static int context_id(struct session *session, struct counted_context *context, 
 	}
 	if (per_cpu)
 		made.cpu = optional_of((uint64_t)session->counters.cpus[slot]);
-	int ret = session_add_context(session, context->share, &made, &context->id);
+	ret = session_add_context(session, context->share, &made, &context->id);
 	context->dictionaries = session->dictionaries;
 	*id = context->id;
 	return ret;

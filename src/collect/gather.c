@@ -401,8 +401,7 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 	if (ret == 0)
 		ret = write_refused(session, translation->to);
 	left_out_release(&gathering.left_out);
-	kallsyms_release(&gathering.kallsyms);
-	buffer_release(&gathering.kernel_text);
+	gather_forget_kernel(&gathering);
 	free(gathering.file_of_image);
 	free(wanted.list);
 	begin_next(session);

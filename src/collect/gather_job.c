@@ -212,6 +212,13 @@ static int need_kallsyms(struct gathering *gathering)
 		&gathering->kallsyms);
 }
 
+void gather_forget_kernel(struct gathering *gathering)
+{
+	kallsyms_release(&gathering->kallsyms);
+	buffer_release(&gathering->kernel_text);
+	gathering->kallsyms_read = false;
+}
+
 static int gather_kernel(struct gathering *gathering, uint32_t image, const uint64_t *vaddrs,
 			 size_t count)
 {

@@ -71,6 +71,9 @@ struct gathering {
 int job_begin(struct gathering *gathering, struct job *job, unsigned what);
 /* The process of that lane has answered: takes what it read. 0 or -ENOMEM. */
 int job_end(struct gathering *gathering, enum reader_lane lane);
+/* Releases the kernel's names, some 10 MB, when no more of its images are at hand: a later one has
+ * them read again. */
+void gather_forget_kernel(struct gathering *gathering);
 
 /* The purpose for which its share pays. */
 static inline enum share_purpose job_purpose(const struct job *job)

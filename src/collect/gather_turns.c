@@ -167,6 +167,7 @@ static int take_turns(struct turns *turns, bool side_by_side)
 				return ret;
 			continue;
 		}
+		gather_forget_kernel(turns->gathering);
 		if (ret == 0 && (side_by_side || is_free(turns, READER_OWN)))
 			ret = begin_in_rounds(turns, &turns->strange, READER_STRANGE);
 		if (ret == 0)
@@ -178,11 +179,12 @@ static int take_turns(struct turns *turns, bool side_by_side)
 
 int gather_in_turns(struct gathering *gathering, struct job *jobs, size_t count)
 {
+	bool names_only = gathering->redact || gathering->session->options->names_only;
 	struct turns turns = { .gathering = gathering,
 			       .jobs = jobs,
 			       .count = count,
 			       .guests = { .guests = true },
-			       .all = gathering->redact ? GATHER_FUNCTIONS : GATHER_ALL };
+			       .all = names_only ? GATHER_FUNCTIONS : GATHER_ALL };
 	int ret = take_turns(&turns, goes_side_by_side());
 	/* When memory ran out files may still be being read. */
 	while (ret < 0 && end_one(&turns, READER_WAIT) != 1)

@@ -340,6 +340,7 @@ static int handle_mapping(struct session *session, const struct perf_record *rec
 		return -ENOMEM;
 	struct share *share = session_share(session, process);
 	process->mapped = true;
+	kept_processes_map(&session->kept, process, mapping->path);
 	if (!session_may_map(session, process))
 		return 0;
 	struct file_hint hint = {

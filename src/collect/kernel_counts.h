@@ -30,6 +30,7 @@ struct counted_context {
 	char *cgroup, *thread; /* "" when there is none */
 	bool kernel;	       /* a kernel thread */
 	bool followed;
+	bool kept;		   /* by what it maps */
 	uint32_t id, dictionaries; /* in the session's profile, of that number; id 0: none yet */
 };
 

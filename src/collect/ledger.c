@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/count_of.h"
+#include "bpf/sample_table.h"
+#include "bpf/user_stack.h"
 #include "collect/idle_interrupts.h"
 #include "collect/own_cost.h"
 #include "collect/perf_limits.h"
@@ -38,11 +40,16 @@ int ledger_init(struct ledger *ledger, const struct session *session, bool whole
 		return -ENOMEM;
 	if (whole_cpus)
 		measure_cost(ledger, session);
+	return 0;
+}
+
+void ledger_begin(struct ledger *ledger, const struct session *session)
+{
+	size_t count = session->counters.cpu_count;
 	ledger->own_cpu_ns =
 		own_cpu_ns(session); /* getting ready is not part of the recorded time */
 	cpu_time_read(session->counters.cpus, count, ledger->started);
 	memcpy(ledger->before, ledger->started, count * sizeof(*ledger->before));
-	return 0;
 }
 
 void ledger_release(struct ledger *ledger)
@@ -261,6 +268,31 @@ static uint64_t sideband_lost(const struct session *session)
 	return sum;
 }
 
+_Static_assert(BILL_TIMED_ONE_IN == PROGRAM_TIMED_ONE_IN, "the bill says how many are timed");
+
+/* What programs in the kernel took, as far as they timed it. */
+static int write_timed(struct ledger *ledger, const struct session *session, struct profile *to)
+{
+	bool table = session->counted.table != NULL, walks = session->walker != NULL;
+	struct sample_table_times now = { 0 };
+	struct program_time walked = { 0 };
+	if (table)
+		now = sample_table_times(session->counted.table);
+	if (walks)
+		walked = user_stack_time(session->walker);
+	const struct line lines[] = {
+		{ BILL_TIMED_HITS, table, now.hits.samples - ledger->timed.hits.samples },
+		{ BILL_TIMED_HIT_NS, table, now.hits.ns - ledger->timed.hits.ns },
+		{ BILL_TIMED_MISSES, table, now.misses.samples - ledger->timed.misses.samples },
+		{ BILL_TIMED_MISS_NS, table, now.misses.ns - ledger->timed.misses.ns },
+		{ BILL_TIMED_STACKS, walks, walked.samples - ledger->timed_walks.samples },
+		{ BILL_TIMED_STACK_NS, walks, walked.ns - ledger->timed_walks.ns },
+	};
+	ledger->timed = now;
+	ledger->timed_walks = walked;
+	return write_lines(to, 0, OPTIONAL_ABSENT, lines, COUNT_OF(lines));
+}
+
 static int write_own(struct ledger *ledger, const struct session *session, bool epoch_ends,
 		     struct profile *to)
 {
@@ -322,7 +354,8 @@ static int write_own(struct ledger *ledger, const struct session *session, bool 
 	ledger->lost_sideband = lost;
 	ledger->damaged = damaged;
 	ledger->self_bytes = memory;
-	return write_lines(to, 0, OPTIONAL_ABSENT, lines, COUNT_OF(lines));
+	int ret = write_lines(to, 0, OPTIONAL_ABSENT, lines, COUNT_OF(lines));
+	return ret < 0 ? ret : write_timed(ledger, session, to);
 }
 
 void ledger_leave_out(struct ledger *ledger, size_t slot, uint64_t gap_ns)

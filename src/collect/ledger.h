@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/sample_table.h"
 #include "collect/cpu_time.h"
 #include "collect/idle_cost.h"
 
@@ -25,6 +26,8 @@ struct ledger {
 	uint64_t own_cpu_ns, edge_ns, ring_bytes, lost_sideband, damaged; /* billed so far */
 	uint64_t frames_guessed, rules_refused, table_entries, slowed_ns; /* likewise */
 	double interrupts;						  /* likewise */
+	struct sample_table_times timed;				  /* likewise */
+	struct program_time timed_walks;				  /* likewise */
 	uint64_t self_bytes;   /* likewise: the most memory of rings, tables and copied files */
 	uint64_t stopped_ns;   /* when sampling ended */
 	struct idle_cost cost; /* of a clock's interrupt on an idle CPU */
@@ -32,9 +35,11 @@ struct ledger {
 	bool idle_known; /* what interrupts of idle CPUs cost, at this closing of the clocks */
 };
 
-/* To be called when sampling starts. With `whole_cpus` it first measures for a quarter of a second
- * what a clock's interrupts cost (collect/idle_cost.h). 0 or -ENOMEM; release it either way. */
+/* To be called before sampling starts. With `whole_cpus` it measures for a quarter of a second what
+ * a clock's interrupts cost (collect/idle_cost.h). 0 or -ENOMEM; release it either way. */
 int ledger_init(struct ledger *ledger, const struct session *session, bool whole_cpus);
+/* To be called when sampling starts: what the CPUs have done until now is not part of the bill. */
+void ledger_begin(struct ledger *ledger, const struct session *session);
 /* Nothing is known of a CPU for a time of `gap_ns`, which counts as neither busy nor online. */
 void ledger_leave_out(struct ledger *ledger, size_t slot, uint64_t gap_ns);
 /* A CPU that was left out is back; `now` is its first reading, which may be unknown. Where the

@@ -91,6 +91,9 @@ struct collect_options {
 	bool delayed;		  /* the command runs for a while before collector_start() */
 	enum collect_engine engine;
 	enum collect_stacks stacks;
+	/* Stacks at a rate of their own are as welcome: what is usually counted in the kernel without
+	 * stacks is counted there with them, too. */
+	bool stacks_apart;
 	uint32_t stack_bytes; /* that COLLECT_STACKS_RULES copies; 0: STACKS_COPIED_BYTES */
 	/* How long events that do not all fit the PMU take turns on it, on average; 0: the usual
 	 * time; TURNS_BY_KERNEL: the kernel has them take turns. */
@@ -101,7 +104,12 @@ struct collect_options {
 	struct stepper *stepper; /* for bursts of tasks or a command (collect/bursts.h); or NULL */
 	double burst_percent;	 /* of the time, that bursts take */
 	unsigned identity;	 /* set of enum collect_identity */
+	/* Whose processes are kept apart though `identity` adds them up (collect/kept_processes.h)
+	 */
+	const char *const *kept;
+	size_t kept_count;
 	bool stash;		 /* gather names and code of sampled functions */
+	bool names_only;	 /* of these, names alone: for who looks while it is sampled */
 	bool redact;		 /* names of functions and files become hashes, code is left out */
 	size_t ring_pages;	 /* per CPU, power of two; 0: default */
 	bool gather_unlimited;	 /* strangers' files have no limits (collect/shares.h) */

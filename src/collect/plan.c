@@ -399,7 +399,7 @@ static bool usually_counted(const struct plan *plan, const struct collect_option
 	for (size_t i = 0; i < plan->sampler_count; i++)
 		if (!plan->samplers[i].clock)
 			return false;
-	return options->target == COLLECT_SYSTEM && !options->stacks &&
+	return options->target == COLLECT_SYSTEM && (!options->stacks || options->stacks_apart) &&
 	       options->edges != COLLECT_EDGES_ALL && !options->ring_pages;
 }
 

@@ -97,6 +97,10 @@ static int take_map_line(struct session *session, struct process *process, const
 	if (strlen(protection) < 3 || protection[2] != 'x')
 		return 0;
 	struct share *share = session_share(session, process);
+	struct span path = { 0 };
+	if (path_at > 0 && (size_t)path_at < length)
+		path = (struct span){ line + path_at, length - (size_t)path_at };
+	kept_processes_map(&session->kept, process, path);
 	if (!session_may_map(session, process))
 		return 0;
 	struct file_hint hint = {
@@ -109,9 +113,8 @@ static int take_map_line(struct session *session, struct process *process, const
 		.minor = minor_number,
 		.inode = inode,
 		.narrow = process->narrow,
+		.path = path,
 	};
-	if (path_at > 0 && (size_t)path_at < length)
-		hint.path = (struct span){ line + path_at, length - (size_t)path_at };
 	struct mapping mapping = { .start = start, .end = end, .offset = offset };
 	int ret = file_table_find(&session->files, &hint, &mapping.file);
 	if (ret == 0)

@@ -19,6 +19,7 @@
 #include "collect/jit.h"
 #include "collect/kernel_code.h"
 #include "collect/kernel_counts.h"
+#include "collect/kept_processes.h"
 #include "collect/kernel_map.h"
 #include "collect/left_out.h"
 #include "collect/options.h"
@@ -94,6 +95,7 @@ struct session {
 	uint32_t *last_exit;		       /* pid of the last process to exit, by CPU slot */
 	const struct collect_options *options; /* the collector's */
 	unsigned identity;		       /* set of enum collect_identity */
+	struct kept_processes kept;	       /* beyond that */
 	bool follow;			       /* only what is below the followed process counts */
 	bool inherit;			       /* counters belong to threads */
 	enum collect_stacks stacks;
@@ -167,6 +169,10 @@ int session_context(struct session *session, struct process *process, uint32_t t
 
 /* Reads the process's control group, unless that is known. 0 or -ENOMEM. */
 int session_ask_group(struct session *session, struct process *process);
+/* Whether processes of the context's name and group have contexts of their own; `mapped`: as in
+ * kept_processes_have(). */
+bool session_keeps_process(const struct session *session, const struct profile_context *context,
+			   bool mapped);
 /* What a process of that name is called in a context. */
 struct span session_comm(const char *comm, bool kernel);
 /* Stores the number of a context, for which `share` pays. 0 or -ENOMEM. */

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <sys/utsname.h>
 
+#include "base/boot_id.h"
 #include "base/buffer.h"
 #include "base/small_file.h"
 #include "machine/cpu.h"
 #include "machine/machine_root.h"
 #include "profile/profile.h"
 
-#define BOOT_ID_SIZE  40
 #define COMMAND_LIMIT 65536
 
 static struct span known(const char *text)
@@ -60,9 +60,7 @@ struct source *source_new(void)
 	if (!source)
 		return NULL;
 	uname(&source->name);
-	if (small_file_read_line("/proc/sys/kernel/random/boot_id", source->boot_id,
-				 sizeof(source->boot_id)) < 0)
-		source->boot_id[0] = 0;
+	boot_id_read(source->boot_id);
 	struct machine_root root;
 	if (machine_root_open("/", &root, NULL) == 0) {
 		cpu_info_read(&root, &source->cpu);

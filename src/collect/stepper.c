@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/only_fd.h"
 #include "collect/step_code.h"
 #include "confine/confinement.h"
 
@@ -156,13 +157,11 @@ static pid_t become_stepper(int socket, bool with_child)
 		if (child < 0)
 			_exit(1);
 	}
-	int null = open("/dev/null", O_RDWR);
-	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
-		dup2(null, fd); /* or readers of our output would wait for this process to end */
-	/* Above all the command's ends of its pipes, whose closing shows that it runs. */
-	dup2(socket, STDERR_FILENO + 1);
-	close_range(STDERR_FILENO + 2, ~0u, 0);
-	keeper->socket = STDERR_FILENO + 1;
+	/* Above all the command's ends of its pipes, whose closing shows that it runs, do not stay.
+	 */
+	if (only_fd(socket) < 0)
+		_exit(1);
+	keeper->socket = ONLY_FD;
 	serve(keeper);
 }
 

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/thread_timer.h"
 #include "machine/perf_open.h"
 #include "symbol/helper_process.h"
 
@@ -31,14 +32,13 @@ static void begin_alarms(struct alarms *alarms)
 	const struct timespec often = { .tv_nsec = INTERRUPT_NS };
 	const struct itimerspec times = { often, often };
 	struct sigaction action = { .sa_handler = interrupt }; /* no SA_RESTART */
-	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN };
 	sigset_t ours;
 	sigemptyset(&action.sa_mask);
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGRTMIN);
 	sigaction(SIGRTMIN, &action, &alarms->action);
 	pthread_sigmask(SIG_UNBLOCK, &ours, &alarms->mask);
-	alarms->timed = timer_create(CLOCK_MONOTONIC, &event, &alarms->timer) == 0;
+	alarms->timed = thread_timer_create(SIGRTMIN, &alarms->timer) == 0;
 	if (alarms->timed)
 		timer_settime(alarms->timer, 0, &times, NULL);
 }

@@ -2,9 +2,12 @@
  * closing - writes an epoch that has ended, on a thread of its own: merging, sorting, compressing
  * and syncing a large profile takes seconds, in which samples would wait.
  *
+ * On a full disk it tries again until there is room: the epoch has all in memory, and what was
+ * merged is in its open file. The next one lasts as long.
+ *
  * One epoch at a time. All functions are called by the thread that owns the recorder; the thread
  * that writes touches nothing but the epoch and its last delta, which are its own from
- * closing_start() on, and `hurry`.
+ * closing_start() on, and the flags.
  */
 #pragma once
 
@@ -24,9 +27,11 @@ struct closing {
 	int done_fd;  /* an eventfd: readable when it is over */
 	struct epoch *epoch;
 	struct profile *delta;
-	atomic_bool hurry, over;
+	atomic_bool hurry, last_try, over, stored;
+	atomic_bool waiting; /* for room on the disk; `trouble` says why, and stays */
+	bool told;	     /* closing_trouble() has told of it */
 	int result;
-	struct error err;
+	struct error err, trouble;
 };
 
 /* Takes over the epoch, and the delta that is still to be merged into it (NULL: none), whatever it
@@ -35,6 +40,9 @@ struct closing {
 int closing_start(struct closing *closing, struct epoch *epoch, struct profile *delta,
 		  struct error *err);
 bool closing_is_running(const struct closing *closing);
+/* Whether the delta of the last one that was started is in its file, so that nothing of it is lost
+ * when this process is killed. */
+bool closing_has_stored(const struct closing *closing);
 /* Polls readable once the running one is over; -1 while none runs. */
 int closing_poll_fd(const struct closing *closing);
 /* Whether an epoch is written, or has failed, so that closing_join() does not wait. */
@@ -42,6 +50,10 @@ bool closing_is_over(const struct closing *closing);
 /* Ends the writing as soon as possible, since the user has asked a second time: the epoch stays an
  * open file, cut off, with its samples but not all names. */
 void closing_hurry(struct closing *closing);
+/* Whether it has begun to wait for room on the disk since the last call, with *err. */
+bool closing_trouble(struct closing *closing, struct error *err);
+/* From now on it does not wait for room any more, but tries once. */
+void closing_give_up(struct closing *closing);
 /* Waits for the epoch that is being written, if there is one. 0, or what epoch_close_for() returned
  * (-ECANCELED after closing_hurry()), with *err. */
 int closing_join(struct closing *closing, struct error *err);

@@ -9,6 +9,10 @@
 #define PAGE_BYTES  4096u
 #define PAGES_TAKEN 4096u /* 16 MiB of what is longer than CONTENT_WHOLE_BYTES */
 #define EDGE_BYTES  ((size_t)1 << 20)
+/* So much of a file is in memory at once; and so many of the pages, around each of which the kernel
+ * maps up to 15 more. */
+#define HELD_BYTES ((size_t)1 << 20)
+#define HELD_PAGES 64u
 
 static void put_u64(struct sha256_ctx *hash, uint64_t number)
 {
@@ -19,20 +23,32 @@ static void put_u64(struct sha256_ctx *hash, uint64_t number)
 }
 
 /* With its size, so that two parts never look like two others. */
-static void put_part(struct sha256_ctx *hash, const uint8_t *bytes, size_t size)
+static void put_part(struct sha256_ctx *hash, const struct elf_file *file, struct span part)
 {
-	put_u64(hash, size);
-	if (size)
-		sha256_update(hash, size, bytes);
+	const uint8_t *bytes = part.data;
+	put_u64(hash, part.size);
+	for (size_t at = 0; at < part.size;) {
+		size_t held = part.size - at < HELD_BYTES ? part.size - at : HELD_BYTES;
+		sha256_update(hash, held, bytes + at);
+		elf_file_let_go_of(file, (struct span){ bytes + at, held });
+		at += held;
+	}
 }
 
-static void put_even_pages(struct sha256_ctx *hash, const uint8_t *bytes, size_t size)
+static void put_even_pages(struct sha256_ctx *hash, const struct elf_file *file, struct span part)
 {
+	const uint8_t *bytes = part.data;
+	size_t size = part.size, held_from = 0;
 	put_u64(hash, size);
 	for (size_t i = 0; i < PAGES_TAKEN; i++) {
 		size_t at =
 			(size_t)((unsigned __int128)(size - PAGE_BYTES) * i / (PAGES_TAKEN - 1));
 		sha256_update(hash, PAGE_BYTES, bytes + at);
+		if (i % HELD_PAGES == HELD_PAGES - 1) {
+			elf_file_let_go_of(file,
+					   (struct span){ bytes + held_from, at - held_from });
+			held_from = at;
+		}
 	}
 }
 
@@ -53,7 +69,7 @@ static void put_text(struct sha256_ctx *hash, const struct elf_file *file)
 	uint64_t left = CONTENT_WHOLE_BYTES;
 	put_u64(hash, file->machine);
 	put_u64(hash, file->wide);
-	put_part(hash, file->header_table.data, file->header_table.size);
+	put_part(hash, file, file->header_table);
 	for (size_t i = 0, taken = 0; i < file->segment_count && taken < IDENTITY_MAX_SEGMENTS;
 	     i++) {
 		const struct elf_segment *segment = &file->segments[i];
@@ -62,10 +78,10 @@ static void put_text(struct sha256_ctx *hash, const struct elf_file *file)
 		struct span code = text_of(file, segment);
 		taken++;
 		if (code.size <= left || code.size <= PAGES_TAKEN * PAGE_BYTES) {
-			put_part(hash, code.data, code.size);
+			put_part(hash, file, code);
 			left -= code.size < left ? code.size : left;
 		} else {
-			put_even_pages(hash, code.data, code.size);
+			put_even_pages(hash, file, code);
 		}
 	}
 }
@@ -73,13 +89,16 @@ static void put_text(struct sha256_ctx *hash, const struct elf_file *file)
 static void put_file(struct sha256_ctx *hash, const struct elf_file *file, struct span unique)
 {
 	if (file->size_bytes <= CONTENT_WHOLE_BYTES) {
-		put_part(hash, file->bytes, file->size_bytes);
+		put_part(hash, file, (struct span){ file->bytes, file->size_bytes });
 		return;
 	}
-	put_even_pages(hash, file->bytes, file->size_bytes);
-	put_part(hash, file->bytes, EDGE_BYTES);
-	put_part(hash, file->bytes + file->size_bytes - EDGE_BYTES, EDGE_BYTES);
-	put_part(hash, unique.data, unique.size);
+	put_even_pages(hash, file, (struct span){ file->bytes, file->size_bytes });
+	put_part(hash, file, (struct span){ file->bytes, EDGE_BYTES });
+	put_part(hash, file,
+		 (struct span){ file->bytes + file->size_bytes - EDGE_BYTES, EDGE_BYTES });
+	put_u64(hash, unique.size);
+	if (unique.size)
+		sha256_update(hash, unique.size, unique.data);
 }
 
 /* Over the hashes of the parts. */

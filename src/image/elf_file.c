@@ -7,6 +7,7 @@
 
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/mapped_file.h"
 
 /* The fields of the ELF header that we use, of either width. */
 struct header {
@@ -188,6 +189,17 @@ void elf_file_release(struct elf_file *file)
 	free(file->segments);
 	free(file->sections);
 	*file = (struct elf_file){ 0 };
+}
+
+void elf_file_let_go_of(const struct elf_file *file, struct span bytes)
+{
+	if (file->comes_back)
+		mapped_file_let_go(bytes.data, bytes.size);
+}
+
+void elf_file_let_go(const struct elf_file *file)
+{
+	elf_file_let_go_of(file, (struct span){ file->bytes, file->size_bytes });
 }
 
 const struct elf_section *elf_file_section(const struct elf_file *file, const char *name)

@@ -43,6 +43,7 @@ struct elf_section {
 struct elf_file {
 	const uint8_t *bytes; /* borrowed */
 	size_t size_bytes;
+	bool comes_back;	  /* when its pages are dropped (mapped_file_let_go()) */
 	bool wide;		  /* 64 bit */
 	uint16_t type;		  /* ET_* */
 	uint16_t machine;	  /* EM_* */
@@ -61,6 +62,10 @@ struct elf_file {
  */
 int elf_file_parse(const void *bytes, size_t size_bytes, struct elf_file *file, struct error *err);
 void elf_file_release(struct elf_file *file); /* also right for a zeroed one */
+/* After a step that read much of it: drops what is in memory of a file that comes back, or of bytes
+ * within it. */
+void elf_file_let_go(const struct elf_file *file);
+void elf_file_let_go_of(const struct elf_file *file, struct span bytes);
 
 /* The first section of that name, or NULL. */
 const struct elf_section *elf_file_section(const struct elf_file *file, const char *name);

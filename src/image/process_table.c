@@ -183,6 +183,8 @@ int process_fork(struct process_table *table, uint32_t pid, uint32_t tid, uint32
 	child->kernel = parent->kernel;
 	child->followed = parent->followed;
 	child->narrow = parent->narrow;
+	child->kept = parent->kept;
+	child->kept_before = parent->kept_before;
 	child->group = parent->group;
 	child->share = parent->share;
 	return 0;
@@ -198,6 +200,7 @@ int process_disinherit(struct process_table *table, uint32_t pid)
 	drop_space(table, process->former);
 	process->space = space;
 	process->former = NULL;
+	process->kept = process->kept_before = false;
 	process->serial = 0;
 	return 0;
 }
@@ -221,6 +224,8 @@ int process_comm(struct process_table *table, uint32_t pid, uint32_t tid, struct
 		process->known = true;
 		process->execed = true;
 		process->mapped = false;
+		process->kept_before = process->kept;
+		process->kept = false;
 		process->kernel = false;
 		process->narrow = false;
 		process->asked = false;

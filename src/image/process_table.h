@@ -38,6 +38,9 @@ struct process {
 	bool execed;   /* its program began while we watched */
 	bool busy;     /* for the owner: it took CPU time of late, when it was seen first */
 	bool mapped;   /* for the owner: whether it was told of a mapping; an exec sets it to false */
+	/* For the owner, of what is mapped: children inherit them; an exec sets kept_before to
+	   kept, and that to false. */
+	bool kept, kept_before;
 	/* For the owner, 0 in a new process; children inherit `group`, not `context`. A new name,
 	   or an exec, sets `context` and `asked` to 0. */
 	uint32_t group;

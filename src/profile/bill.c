@@ -2,7 +2,23 @@
 
 #include <stdio.h>
 
+#include "base/sum.h"
 #include "profile/profile.h"
+
+bool bill_sum(const struct profile *profile, const char *item, uint64_t *sum)
+{
+	const struct table *bill = profile_table(profile, PROFILE_BILL);
+	const struct span wanted = span_of_text(item);
+	bool any = false;
+	*sum = 0;
+	for (size_t row = 0; row < bill->count; row++) {
+		if (!span_equal(profile_bytes(profile, table_keys(bill, row)[BILL_ITEM]), wanted))
+			continue;
+		any = true;
+		sum_add(sum, table_values(bill, row)[0]);
+	}
+	return any;
+}
 
 int bill_add_unknown(struct profile *profile, uint32_t event, uint64_t optional_cpu,
 		     const uint64_t samples[UNKNOWN_CAUSES])

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "image/unknown.h"
@@ -89,6 +90,16 @@ struct profile;
 #define BILL_SAMPLED_SYSTEM_NS	"sampled_system_ns"
 #define BILL_SELF_CPU_NS	"self_cpu_ns" /* CPU time of the collector itself and its helpers */
 #define BILL_INTERRUPT_NS	"interrupt_ns" /* that its interrupts took, estimated */
+/* of samples that a program handled in the kernel one in 64 is timed there (bpf/program_time.h):
+   how many were, and what they took, by what the program did: it found the place's entry in the
+   table, or had to make one; it walked a stack. The interrupt itself is not in it */
+#define BILL_TIMED_HITS		"timed_hits"
+#define BILL_TIMED_HIT_NS	"timed_hit_ns"
+#define BILL_TIMED_MISSES	"timed_misses"
+#define BILL_TIMED_MISS_NS	"timed_miss_ns"
+#define BILL_TIMED_STACKS	"timed_stacks"
+#define BILL_TIMED_STACK_NS	"timed_stack_ns"
+#define BILL_TIMED_ONE_IN	64
 #define BILL_SLOWED_NS		"slowed_ns" /* time of samples that were left out to keep the budget */
 #define BILL_SELF_BYTES		"self_bytes"   /* bytes of rings, tables and copies of files */
 #define BILL_RING_BYTES		"ring_bytes"   /* bytes that came through the rings */
@@ -102,6 +113,9 @@ struct profile;
 #define BILL_BURST_END_PREFIX "burst_end_"
 #define BILL_LOST_SIDEBAND    "lost_sideband" /* lost records about processes and mappings */
 #define BILL_CUT_OFF	      "cut_off"	      /* recordings whose writer died */
+/* Time before the epoch that no epoch has, since a daemon was killed or could not sample; estimated
+   (daemon/unsampled.h) */
+#define BILL_UNSAMPLED_NS     "unsampled_ns"
 #define BILL_MAPS_CUT	      "maps_cut" /* processes with more mappings than there was time to read */
 #define BILL_TRACE_CUT	      "trace_cut" /* pieces of a hardware trace that came out shorter */
 #define BILL_TRACE_LEFT_OUT   "trace_left_out" /* bytes of a hardware trace, which nobody decoded */
@@ -116,6 +130,9 @@ struct profile;
  */
 #define BILL_LEFT_OUT_PREFIX	  "left_out_"
 #define BILL_LEFT_OUT_FILE_PREFIX "left_out_file_"
+
+/* Adds up an item over all events and CPUs. False: the bill does not have it. */
+bool bill_sum(const struct profile *profile, const char *item, uint64_t *sum);
 
 /* Adds the items BILL_UNKNOWN_PREFIX of one event, by enum unknown_cause; the CPU is an
  * optional_of(). 0 or -ENOMEM. */

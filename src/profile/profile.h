@@ -188,6 +188,8 @@ int profile_add_image_by_ids(struct profile *profile, const struct profile_image
 struct profile_image profile_image(const struct profile *profile, uint64_t id);
 /* Whether all fields are equal: then they are one row. */
 bool profile_image_equal(const struct profile_image *a, const struct profile_image *b);
+/* The id of that image in a profile; 0: it has none. Looks at all. */
+uint32_t profile_find_image(const struct profile *profile, const struct profile_image *image);
 /*
  * Whether the two are one build, so that the addresses of one are those of the other. Where the
  * content of both is known it decides, with build-id and writer; else build-id and name must be
@@ -316,7 +318,8 @@ struct profile_source {
 	struct span cpu_vendor, cpu_model, cpu_name,
 		microcode; /* model: as machine/cpu_model.h spells it, several joined by ", " */
 	struct span smt, governor, turbo, frequency, hypervisor, clock;
-	struct span command, tool, labels;
+	struct span command, tool;
+	struct span labels; /* lines (profile/source_labels.h) */
 	uint64_t cpus;	   /* online at the start */
 	uint64_t start_ns; /* since 1970 */
 	uint64_t epoch;	   /* number within one recording, from 0 */
@@ -324,6 +327,9 @@ struct profile_source {
 };
 int profile_add_source(struct profile *profile, const struct profile_source *source);
 struct profile_source profile_source(const struct profile *profile, size_t row);
+/* Whether the profile has that source, of whatever duration: it is a row of both, and what was
+ * counted then is in both. */
+bool profile_has_source(const struct profile *profile, const struct profile_source *source);
 
 /*
  * Adds everything in `from` to `into`. Ids are translated, tables that are only

@@ -185,6 +185,17 @@ bool profile_image_equal(const struct profile_image *a, const struct profile_ima
 	       a->writer == b->writer;
 }
 
+uint32_t profile_find_image(const struct profile *profile, const struct profile_image *image)
+{
+	size_t count = profile_table(profile, PROFILE_IMAGE)->count;
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct profile_image found = profile_image(profile, id);
+		if (profile_image_equal(&found, image))
+			return id;
+	}
+	return 0;
+}
+
 int profile_add_path(struct profile *profile, uint32_t image, struct span path)
 {
 	return profile_add_seen_path(profile, image, path, PATH_REPORTED);
@@ -238,22 +249,28 @@ bool profile_image_same_build(const struct profile_image *a, const struct profil
 	       span_equal(a->name, b->name);
 }
 
-bool profile_has_context(const struct profile *profile, const struct profile_context *context)
+static bool has(const struct profile *profile, enum profile_table table, const struct field *fields,
+		size_t count, const void *object)
 {
 	uint64_t row[TABLE_MAX_COLUMNS] = { 0 };
-	for (size_t i = 0; i < COUNT_OF(context_fields); i++) {
-		const struct field *field = &context_fields[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct field *field = &fields[i];
 		uint32_t id = 0;
 		if (!field->text)
-			row[i] = number_of(field, context);
-		else if (!text_of(field, context)->data)
+			row[i] = number_of(field, object);
+		else if (!text_of(field, object)->data)
 			row[i] = 0;
-		else if (byte_pool_find(&profile->bytes, *text_of(field, context), &id))
+		else if (byte_pool_find(&profile->bytes, *text_of(field, object), &id))
 			row[i] = id;
 		else
 			return false;
 	}
-	return table_has(profile->tables[PROFILE_CONTEXT], row);
+	return table_has(profile->tables[table], row);
+}
+
+bool profile_has_context(const struct profile *profile, const struct profile_context *context)
+{
+	return has(profile, PROFILE_CONTEXT, context_fields, COUNT_OF(context_fields), context);
 }
 
 int profile_add_context(struct profile *profile, const struct profile_context *context,
@@ -284,6 +301,11 @@ int profile_add_source(struct profile *profile, const struct profile_source *sou
 	return ret < 0 ? ret
 		       : profile_add_row(profile, PROFILE_SOURCE, row, COUNT_OF(row),
 					 &source->duration_ns, 1, NULL);
+}
+
+bool profile_has_source(const struct profile *profile, const struct profile_source *source)
+{
+	return has(profile, PROFILE_SOURCE, source_fields, COUNT_OF(source_fields), source);
 }
 
 struct profile_source profile_source(const struct profile *profile, size_t row)

@@ -40,6 +40,51 @@ int stash_add_set(struct profile *profile, uint32_t image, const struct record_s
 	return 0;
 }
 
+int stash_copy(struct profile *profile, const struct profile *from)
+{
+	const struct table *stash = profile_table(from, PROFILE_STASH);
+	size_t images = profile_table(from, PROFILE_IMAGE)->count;
+	CLEANUP(free_pointer) uint32_t *ids = calloc(images + 1, sizeof(*ids));
+	if (!ids)
+		return -ENOMEM;
+	for (uint32_t id = 1; id <= images; id++) {
+		const struct profile_image image = profile_image(from, id);
+		ids[id] = profile_find_image(profile, &image);
+	}
+	for (size_t row = 0; row < stash->count; row++) {
+		uint64_t keys[TABLE_MAX_COLUMNS] = { 0 }; /* a newer version may have more */
+		uint32_t content;
+		memcpy(keys, table_keys(stash, row), (STASH_CONTENT + 1) * sizeof(*keys));
+		if (keys[STASH_IMAGE] > images || !ids[keys[STASH_IMAGE]])
+			continue;
+		if (profile_add_bytes(profile, profile_bytes(from, keys[STASH_CONTENT]), &content) <
+		    0)
+			return -ENOMEM;
+		keys[STASH_IMAGE] = ids[keys[STASH_IMAGE]];
+		keys[STASH_CONTENT] = content;
+		if (table_add(profile->tables[PROFILE_STASH], keys, NULL, NULL) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int stash_drop(struct profile *profile, uint32_t image)
+{
+	struct table *stash = profile->tables[PROFILE_STASH];
+	struct table *kept = table_new_like(stash);
+	int ret = kept ? 0 : -ENOMEM;
+	for (size_t row = 0; ret == 0 && row < stash->count; row++)
+		if (table_keys(stash, row)[STASH_IMAGE] != image)
+			ret = table_append(kept, table_keys(stash, row), NULL);
+	if (ret < 0) {
+		table_free(kept);
+		return ret;
+	}
+	table_free(stash);
+	profile->tables[PROFILE_STASH] = kept;
+	return 0;
+}
+
 /* One record that could be decoded. */
 struct entry {
 	uint32_t image;

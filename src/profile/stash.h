@@ -27,6 +27,11 @@ int stash_add(struct profile *profile, uint32_t image, const struct record *reco
 int stash_add_set(struct profile *profile, uint32_t image, const struct record_set *set,
 		  struct error *err);
 
+/* Adds the records that another profile carries of images which this one has, too. 0 or -ENOMEM. */
+int stash_copy(struct profile *profile, const struct profile *from);
+/* Removes the records of an image. 0, or -ENOMEM and nothing is changed. */
+int stash_drop(struct profile *profile, uint32_t image);
+
 struct stash_function {
 	uint64_t first, last;
 	uint32_t number;		 /* of the record in its index, below stash_index_count() */

@@ -66,6 +66,11 @@ struct table *table_new(const char *name, const struct column *columns, size_t c
 	return table;
 }
 
+struct table *table_new_like(const struct table *table)
+{
+	return table_new(table->name, table->columns, table->column_count);
+}
+
 void table_free(struct table *table)
 {
 	if (!table)

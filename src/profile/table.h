@@ -64,6 +64,8 @@ struct table {
 /* Returns an empty table that the caller frees, or NULL when out of memory. The declaration is one
  * that table_declaration_fault() accepts. */
 struct table *table_new(const char *name, const struct column *columns, size_t column_count);
+/* The same without rows of another one. */
+struct table *table_new_like(const struct table *table);
 void table_free(struct table *table);
 void table_clear(struct table *table); /* removes all rows */
 

@@ -9,6 +9,9 @@
 
 struct buffer;
 struct report;
+struct scope_bill;
 
 void bill_text(const struct report *report, const struct report_text_options *options,
 	       struct buffer *out);
+/* The samples of one event without a line's end: stored, lost by cause, of unknown code. */
+void bill_text_samples(const struct scope_bill *bill, struct buffer *out);

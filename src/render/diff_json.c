@@ -1,5 +1,7 @@
 #include "render/diff_json.h"
 
+#include <math.h>
+
 #include "analyze/compare/compare.h"
 #include "base/buffer.h"
 #include "render/difference_json.h"
@@ -68,11 +70,22 @@ static void add_events(struct json_stream *json, const struct comparison *compar
 		json_stream_span(json, "after_name",
 				 comparison->after->columns.list[column->after].name);
 		json_stream_span(json, "unit", comparison->after->columns.list[column->after].unit);
+		json_stream_u64(json, "before_runs", column->runs[0]);
+		json_stream_u64(json, "after_runs", column->runs[1]);
 		json_stream_double(json, "before_factor", column->event.scale.factor);
 		add_change(json, "total", comparison, i, &column->whole);
 		json_stream_close(json, '}');
 	}
 	json_stream_close(json, ']');
+}
+
+static void add_row_noise(struct json_stream *json, const struct comparison *comparison,
+			  const struct compared_row *row)
+{
+	const struct difference_noise *noise = row->noises ? &row->noises[comparison->main] : NULL;
+	json_stream_double(json, "variance_of_runs_over_sampling",
+			   noise ? noise->factor : (double)NAN);
+	json_stream_double(json, "degrees_of_freedom", noise ? noise->degrees : (double)NAN);
 }
 
 static void add_base(struct json_stream *json, const struct comparison *comparison)
@@ -111,6 +124,7 @@ static void add_row(struct json_stream *json, const struct comparison *compariso
 		add_split(json, comparison, i, &row->splits[i]);
 	json_stream_close(json, ']');
 	json_stream_double(json, "q", row->q);
+	add_row_noise(json, comparison, row);
 	json_stream_double(json, "growth_percent_of_before_total", row->growth_percent);
 	if (comparison->options.fail_above_percent >= 0)
 		json_stream_bool(json, "grown", row->grown);
@@ -142,6 +156,8 @@ void diff_json(const struct comparison *comparison, const char *before_title,
 	add_side(json, "before", comparison->before, before_title);
 	add_side(json, "after", comparison->after, after_title);
 	add_base(json, comparison);
+	difference_json_add_noise(json, comparison->side_runs,
+				  comparison->columns[comparison->main].usual_noise);
 	add_events(json, comparison);
 	json_stream_open(json, "splits", '[', JSON_LINES);
 	for (size_t i = 0; i < comparison->pair_count; i++)

@@ -75,7 +75,9 @@ static void put_base(const struct diff_view *view, struct buffer *out)
 		buffer_append_text(out, comparison->constant_inclusive ? " with what it called"
 								       : " by itself");
 	}
-	buffer_printf(out, ": the base is multiplied by %.4g", view->main->event.scale.factor);
+	buffer_printf(out, ": the base is multiplied by %.4g",
+		      view->main->event.scale.factor * (double)view->main->runs[0] /
+			      (double)view->main->runs[1]);
 	buffer_append_u8(out, '\n');
 }
 
@@ -107,14 +109,16 @@ static void put_total(const struct diff_view *view, const struct compared_column
 		text_append_safe(out, after.data, after.size);
 	}
 	buffer_append_text(out, ": ");
-	put_amount(column, event->unit, (double)whole->before.estimate, out);
+	double before_runs = (double)column->runs[0], after_runs = (double)column->runs[1];
+	put_amount(column, event->unit, (double)whole->before.estimate / before_runs, out);
 	buffer_append_text(out, " before");
-	if (column->event.scale.factor > 0 && column->event.scale.factor != 1) {
+	if (column->event.scale.factor > 0 &&
+	    column->event.scale.factor * before_runs != after_runs) {
 		buffer_append_text(out, ", scaled ");
-		put_amount(column, event->unit, whole->before_scaled, out);
+		put_amount(column, event->unit, whole->before_scaled / after_runs, out);
 	}
 	buffer_append_text(out, "; ");
-	put_amount(column, event->unit, (double)whole->after.estimate, out);
+	put_amount(column, event->unit, (double)whole->after.estimate / after_runs, out);
 	buffer_append_text(out, " after");
 	if (view->comparison->base == DIFFERENCE_TOTAL) {
 		buffer_append_text(out, "; assumed equal\n");
@@ -151,10 +155,14 @@ static void put_sharpness(const struct diff_view *view, struct buffer *out)
 	const struct difference_event *event = &view->main->event;
 	double before = cell_effective_samples(&event->before_whole);
 	double after = cell_effective_samples(&event->after_whole);
+	double runs = (double)(view->main->runs[0] + view->main->runs[1]);
+	double usual = runs > 2 ? view->main->usual_noise : 0;
 	double least = INFINITY, share = 1;
 	for (size_t i = 0; i < COUNT_OF(shares) && !(least <= 2); i++) {
 		share = shares[i];
-		least = difference_least_ratio(before * share, after * share);
+		/* what runs usually add to the variance is so many samples less */
+		double noise = 1 + usual * (before + after) * share / runs;
+		least = difference_least_ratio(before * share / noise, after * share / noise);
 	}
 	if (!isfinite(least))
 		return;
@@ -166,6 +174,31 @@ static void put_sharpness(const struct diff_view *view, struct buffer *out)
 	buffer_printf(out,
 		      " has to grow by %.*f %% to stand out from chance in 4 of 5 comparisons\n",
 		      least < 1.1 ? 1 : 0, 100 * (least - 1));
+}
+
+/* Which noise the intervals and verdicts have in them. */
+static void put_noise(const struct diff_view *view, struct buffer *out)
+{
+	const size_t *runs = view->comparison->side_runs;
+	label(view, out, "noise");
+	if (runs[0] + runs[1] == 2) {
+		buffer_append_text(out, DIFF_ONE_RUN_NOISE "\n");
+		return;
+	}
+	buffer_printf(out,
+		      "of sampling, and between runs: %zu before, %zu after; costs are means of a "
+		      "run\n",
+		      runs[0], runs[1]);
+	if (isnan(view->main->usual_noise))
+		return;
+	label(view, out, "");
+	if (view->main->usual_noise > 0)
+		buffer_printf(out,
+			      "a row usually differs between runs by %.2g %% beyond sampling\n",
+			      100 * sqrt(view->main->usual_noise));
+	else
+		buffer_append_text(out,
+				   "a row usually differs between runs as sampling makes it\n");
 }
 
 static void put_notes(const struct diff_view *view, struct buffer *out)
@@ -209,6 +242,7 @@ void diff_scope_above(const struct diff_view *view, struct buffer *out)
 	put_base(view, out);
 	put_total(view, view->main, out);
 	put_total_split(view, out);
+	put_noise(view, out);
 	put_sharpness(view, out);
 	put_other_events(view, out);
 	put_notes(view, out);
@@ -230,10 +264,7 @@ static void put_legend(const struct diff_view *view, struct buffer *out)
 	}
 	if (comparison->unknown) {
 		label(view, out, "?");
-		buffer_printf(out,
-			      "no error known: %zu row%s of counts without samples; --counts "
-			      "samples or --counts exact says what they are\n",
-			      comparison->unknown, comparison->unknown == 1 ? "" : "s");
+		difference_put_unknown(comparison->unknown, out);
 	}
 }
 

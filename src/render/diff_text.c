@@ -12,12 +12,14 @@
 #include "render/diff_scope_text.h"
 #include "render/difference_text.h"
 #include "render/quantity.h"
+#include "render/rest_text.h"
+#include "render/row_columns.h"
 #include "render/shown_names.h"
 #include "render/table_heads.h"
 
 struct layout {
 	struct diff_view view;
-	bool with_image, with_procedure, with_line;
+	struct row_columns with;
 	struct text_table table;
 	const char **names; /* of the rows' procedures, as they are shown */
 	struct arena arena; /* that they live in */
@@ -34,17 +36,6 @@ static const struct report *report_of(const struct comparison *comparison,
 	return row->after ? comparison->after : comparison->before;
 }
 
-static bool has_part(const struct comparison *comparison, enum report_part part)
-{
-	const struct report_options *options = &comparison->before->options;
-	if (options->view != REPORT_FLAT)
-		return part == REPORT_PROCEDURE;
-	for (size_t i = 0; i < options->part_count; i++)
-		if (options->parts[i] == part)
-			return true;
-	return false;
-}
-
 static bool init_layout(struct layout *layout, const struct comparison *comparison,
 			const struct diff_text_options *options)
 {
@@ -52,18 +43,18 @@ static bool init_layout(struct layout *layout, const struct comparison *comparis
 	layout->view.main = &comparison->columns[comparison->main];
 	layout->view.event = &comparison->before->columns.list[layout->view.main->before];
 	double step = layout->view.main->event.step;
+	double runs = (double)layout->view.main->runs[1];
 	double largest = fmax(layout->view.main->whole.before_scaled,
 			      (double)layout->view.main->whole.after.estimate);
-	layout->view.scale = quantity_scale_for(largest / step, layout->view.event->unit);
-	layout->view.scale.divisor *= step;
+	layout->view.scale = quantity_scale_for(largest / step / runs, layout->view.event->unit);
+	/* of several runs, the mean of one */
+	layout->view.scale.divisor *= step * runs;
 	for (size_t i = 0; i < comparison->pair_count && !layout->view.with_split; i++)
 		if (comparison->pairs[i].cycles == comparison->main) {
 			layout->view.with_split = true;
 			layout->view.split = i;
 		}
-	layout->with_line = has_part(comparison, REPORT_LINE);
-	layout->with_procedure = has_part(comparison, REPORT_PROCEDURE) || layout->with_line;
-	layout->with_image = layout->with_procedure || has_part(comparison, REPORT_IMAGE);
+	layout->with = row_columns_of(&comparison->before->options);
 	layout->names = calloc(comparison->row_count + 1, sizeof(*layout->names));
 	if (!layout->names)
 		return false;
@@ -116,11 +107,11 @@ static void put_head(struct layout *layout)
 			table_heads_add(&heads, part == REPORT_CPU ? TEXT_RIGHT : TEXT_LEFT, "%s",
 					report_part_names[part]);
 	}
-	if (layout->with_image)
-		table_heads_add(&heads, layout->with_procedure ? TEXT_NARROW : TEXT_LEFT, "image");
-	if (layout->with_procedure)
+	if (layout->with.image)
+		table_heads_add(&heads, layout->with.procedure ? TEXT_NARROW : TEXT_LEFT, "image");
+	if (layout->with.procedure)
 		table_heads_add(&heads, TEXT_LEFT, "procedure");
-	if (layout->with_line)
+	if (layout->with.line)
 		table_heads_add(&heads, TEXT_LEFT, "line");
 	table_heads_begin(&heads, &layout->table);
 }
@@ -263,19 +254,26 @@ static void put_names(struct layout *layout, enum text_style style, size_t at)
 			put_text(layout, style, part == REPORT_CPU ? NULL : shown->texts[part]);
 	}
 	const char *image = shown->image_name;
-	if (layout->with_image && row->match == MATCH_OTHER_IMAGE)
+	if (layout->with.image && row->match == MATCH_OTHER_IMAGE)
 		text_table_add(&layout->table, style, "%s, %s", row->before->image_name, image);
-	else if (layout->with_image)
+	else if (layout->with.image)
 		put_text(layout, style, image);
-	if (layout->with_procedure)
+	if (layout->with.procedure)
 		put_procedure(layout, style, row, layout->names[at]);
-	if (!layout->with_line)
+	if (!layout->with.line)
 		return;
 	if (shown->line != OPTIONAL_ABSENT)
 		text_table_add(&layout->table, style, "%s:%" PRIu64, shown->texts[REPORT_LINE],
 			       shown->line - 1);
 	else
 		put_text(layout, style, shown->texts[REPORT_LINE]);
+}
+
+/* Which options show the rows that were left out. */
+static const char *options_for_all(const struct comparison *comparison)
+{
+	return rest_options(comparison->row_count + comparison->rest_count,
+			    comparison->options.min_percent, comparison->options.limit);
 }
 
 static void put_rest(struct layout *layout)
@@ -287,8 +285,9 @@ static void put_rest(struct layout *layout)
 	put_figures(layout, "", &comparison->rest[comparison->main], NULL);
 	while (layout->table.count - before + 1 < layout->table.columns)
 		text_table_add(&layout->table, TEXT_DIM, "%s", "");
-	text_table_add(&layout->table, TEXT_DIM, "(%zu more row%s; --limit 0 shows all)",
-		       comparison->rest_count, comparison->rest_count == 1 ? "" : "s");
+	text_table_add(&layout->table, TEXT_DIM, "(%zu more row%s; %s shows all)",
+		       comparison->rest_count, comparison->rest_count == 1 ? "" : "s",
+		       options_for_all(comparison));
 }
 
 static void put_table(struct layout *layout, struct buffer *out)
@@ -309,8 +308,8 @@ static void put_table(struct layout *layout, struct buffer *out)
 	put_rest(layout);
 	text_table_print(&layout->table, layout->view.options->colour, out);
 	if (comparison->rest_count && !comparison->rest)
-		buffer_printf(out, "%zu more row%s; --limit 0 shows all\n", comparison->rest_count,
-			      comparison->rest_count == 1 ? "" : "s");
+		buffer_printf(out, "%zu more row%s; %s shows all\n", comparison->rest_count,
+			      comparison->rest_count == 1 ? "" : "s", options_for_all(comparison));
 	buffer_append_u8(out, '\n');
 }
 

@@ -37,3 +37,16 @@ void difference_json_add(struct json_stream *json, const char *key,
 	json_stream_text(json, "verdict", difference_verdict_names[change->verdict]);
 	json_stream_close(json, '}');
 }
+
+void difference_json_add_noise(struct json_stream *json, const size_t runs[2], double usual)
+{
+	bool between = runs[0] + runs[1] > 2;
+	json_stream_open(json, "noise", '{', JSON_LINES);
+	json_stream_bool(json, "of_sampling", true);
+	json_stream_bool(json, "between_runs", between);
+	json_stream_u64(json, "before_runs", runs[0]);
+	json_stream_u64(json, "after_runs", runs[1]);
+	json_stream_double(json, "usual_deviation_between_runs",
+			   between ? sqrt(usual) : (double)NAN);
+	json_stream_close(json, '}');
+}

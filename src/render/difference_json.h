@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "analyze/figures/difference.h"
 
@@ -18,3 +19,7 @@ struct difference_json_sides {
 void difference_json_add(struct json_stream *json, const char *key,
 			 const struct difference_json_sides *sides,
 			 const struct difference *change);
+
+/* "noise": which errors intervals and verdicts have in them. `runs` before and after; `usual` is
+ * the relative variance between runs, not looked at with one run a side. */
+void difference_json_add_noise(struct json_stream *json, const size_t runs[2], double usual);

@@ -20,10 +20,11 @@ struct flame_picture {
 	const struct flame_scale *scale;     /* of view->options.ratio; not used with deltas */
 	const struct flame_changes *changes; /* of a view with a base, else NULL */
 	const char *base_source;	     /* name of the base */
-	const char *per;		     /* a sentence on what was taken as constant */
-	const char *title;		     /* NULL: on-CPU flame graph of `source` */
-	const char *subtitle;		     /* stands above the scope, or NULL */
-	const char *source;		     /* name of the input */
+	size_t runs[2];	      /* before and after, of a view with a base: what frames are sums of */
+	const char *per;      /* a sentence on what was taken as constant */
+	const char *title;    /* NULL: on-CPU flame graph of `source` */
+	const char *subtitle; /* stands above the scope, or NULL */
+	const char *source;   /* name of the input */
 	double width_px;
 	enum flame_layout layout;
 	enum flame_form form;

@@ -73,6 +73,20 @@ static void say_width(const struct flame_picture *picture, struct buffer *out)
 	buffer_printf(out, "; %s", meaning);
 }
 
+/* Which errors a verdict has in it. */
+static void say_noise(const struct flame_picture *picture, struct buffer *out)
+{
+	const size_t *runs = picture->runs;
+	if (runs[0] + runs[1] > 2)
+		buffer_printf(out,
+			      "; chance is sampling and what runs differ by: %zu before, %zu after",
+			      runs[0], runs[1]);
+	else
+		buffer_append_text(out,
+				   "; chance is sampling alone: with one run a side, what runs "
+				   "differ by themselves is not in it");
+}
+
 /* What the profile is compared with, and how many frames changed significantly. */
 static void say_base(const struct flame_picture *picture, struct buffer *out)
 {
@@ -98,6 +112,8 @@ static void say_base(const struct flame_picture *picture, struct buffer *out)
 		put_counted(out, changes->unknown, " frame", " frames");
 		buffer_append_text(out, " no error is known");
 	}
+	if (judged)
+		say_noise(picture, out);
 }
 
 static void say_separator(struct buffer *out)

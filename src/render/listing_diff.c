@@ -170,6 +170,9 @@ static void put_above(const struct layout *layout, struct buffer *out)
 	if (sides->base == DIFFERENCE_TOTAL)
 		buffer_append_text(out, "by shares of the profiles' totals, which hide that "
 					"everything became slower\n");
+	buffer_append_text(out,
+			   "noise: of sampling alone: how much runs differ by themselves is in no "
+			   "interval and mark\n");
 	for (size_t i = 0; i < layout->event_count; i++)
 		put_event(layout, &layout->events[i], out);
 	if (layout->left_out)

@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "base/json_stream.h"
 #include "render/difference_json.h"
 #include "render/listing_diff.h"
@@ -104,6 +106,7 @@ void listing_diff_json(struct annotation_diff *const *diffs, size_t count,
 	json_stream_text(json, "before_profile", sides->before_title);
 	json_stream_text(json, "after_profile", sides->after_title);
 	json_stream_text(json, "per", difference_base_names[sides->base]);
+	difference_json_add_noise(json, (const size_t[]){ 1, 1 }, NAN);
 	add_events(json, count ? diffs[0] : NULL, sides);
 	json_stream_open(json, "procedures", '[', JSON_LINES);
 	for (size_t i = 0; i < count; i++)

@@ -4,6 +4,7 @@
 
 #include "analyze/report/report.h"
 #include "base/sum.h"
+#include "profile/bill.h"
 #include "render/json_parts.h"
 #include "render/report_json_parts.h"
 
@@ -71,6 +72,8 @@ void report_json_add_scope(struct json_stream *json, const struct report *report
 	json_stream_double(json, "mean_busy_cpus", mean < 0 ? NAN : mean);
 	json_stream_double(json, "machine_busy_percent", ratio < 0 ? NAN : 100 * ratio);
 	add_number(json, "cut_off_recordings", scope->cut_off);
+	if (scope->unsampled_ns.known)
+		add_number(json, "unsampled_ns", scope->unsampled_ns);
 	json_stream_bool(json, "filtered", report->filtered);
 	json_stream_close(json, '}');
 }
@@ -284,8 +287,8 @@ void report_json_add_key(struct json_stream *json, const struct report *report,
 		}
 		if (part == REPORT_CPU)
 			add_optional(json, "cpu", row->cpu);
-		if (part == REPORT_CGROUP)
-			json_stream_text(json, "cgroup", row->texts[part]);
+		if (part == REPORT_CGROUP || part == REPORT_SERVICE || part == REPORT_CONTAINER)
+			json_stream_text(json, report_part_names[part], row->texts[part]);
 		if (part == REPORT_ADDRESS)
 			add_optional(json, "address", row->address);
 		if (part == REPORT_LINE) {
@@ -401,12 +404,28 @@ static void add_bursts(struct json_stream *json, const struct scope_bursts *burs
 	json_stream_close(json, '}');
 }
 
+static void add_timed(struct json_stream *json, const struct scope *scope)
+{
+	const struct scope_timed *timed = &scope->timed;
+	json_stream_open(json, "kernel_programs", '{', JSON_LINES);
+	json_stream_u64(json, "timed_one_in", BILL_TIMED_ONE_IN);
+	add_number(json, "timed_hits", timed->hits);
+	add_number(json, "timed_hit_ns", timed->hit_ns);
+	add_number(json, "timed_misses", timed->misses);
+	add_number(json, "timed_miss_ns", timed->miss_ns);
+	add_number(json, "timed_stacks", timed->stacks);
+	add_number(json, "timed_stack_ns", timed->stack_ns);
+	json_stream_double(json, "estimated_ns", scope_timed_all_ns(timed));
+	json_stream_close(json, '}');
+}
+
 static void add_collector(struct json_stream *json, const struct report *report)
 {
 	const struct scope *scope = &report->scope;
 	json_stream_open(json, "collector", '{', JSON_LINES);
 	add_number(json, "cpu_ns", scope->self_cpu_ns);
 	add_number(json, "interrupt_ns", scope->interrupt_ns);
+	add_timed(json, scope);
 	add_number(json, "slowed_ns", scope->slowed_ns);
 	add_number(json, "idle_interrupt_ns", scope_idle_ns(scope, report->columns.count));
 	add_number(json, "interpret_ns", scope->interpret_ns);

@@ -155,6 +155,13 @@ static void put_recorded(const struct report *report, const struct report_text_o
 						: "cut off: what came after its last merge is "
 						  "lost\n");
 	}
+	if (scope->unsampled_ns.known && scope->unsampled_ns.value) {
+		scope_put_label(out, options, "");
+		buffer_append_text(out, "not sampled for about ");
+		scope_put_ns(out, (double)scope->unsampled_ns.value);
+		buffer_append_text(out, scope->epochs > 1 ? " between them (estimated)\n"
+							  : " before it (estimated)\n");
+	}
 }
 
 static void put_cpu_time(struct buffer *out, struct scope_number user, struct scope_number system,

@@ -1,45 +1,29 @@
 #include "store/database.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/sum.h"
-#include "profile/profile.h"
+#include "store/database_epochs.h"
 #include "store/database_folder.h"
+#include "store/database_lock.h"
 #include "store/database_stash.h"
 #include "store/epoch.h"
-#include "store/open_folder.h"
-#include "store/profile_file.h"
 
-#define CLOSED_ENDING ".prof"
-#define OPEN_ENDING   ".open"
-
-static bool ends_with(const char *name, const char *ending)
-{
-	size_t length = strlen(name);
-	size_t tail = strlen(ending);
-	return length > tail && strcmp(name + length - tail, ending) == 0;
-}
+/* How long an epoch's end may wait for whoever removes packs. */
+#define LOCK_PATIENCE_NS UINT64_C(10000000000)
+#define MOST_ASIDE	 1000 /* damaged leftovers of one name */
 
 static bool is_folder(const char *path)
 {
 	struct stat found;
 	return lstat(path, &found) == 0 && S_ISDIR(found.st_mode);
-}
-
-bool database_host_is_usable(const char *host)
-{
-	return host[0] && host[0] != '.' && !strchr(host, '/') &&
-	       strcmp(host, DATABASE_IMAGES) != 0 && strlen(host) <= NAME_MAX;
 }
 
 static bool has_epochs(const char *path)
@@ -48,8 +32,8 @@ static bool has_epochs(const char *path)
 	if (!is_folder(path) || names_read(&names, path) < 0)
 		return false;
 	for (size_t i = 0; i < names.count; i++)
-		if (ends_with(names.list[i], CLOSED_ENDING) ||
-		    ends_with(names.list[i], OPEN_ENDING))
+		if (epoch_name_ends_with(span_of_text(names.list[i]), EPOCH_CLOSED_ENDING) ||
+		    epoch_name_ends_with(span_of_text(names.list[i]), EPOCH_OPEN_ENDING))
 			return true;
 	return false;
 }
@@ -70,59 +54,195 @@ bool database_recognise(const char *path)
 
 /* ---- epochs */
 
-static int before_close(void *context, struct profile *profile, struct error *err)
+/* What closing an epoch of a database needs. */
+struct closing {
+	int lock;	 /* -1: not held */
+	char database[]; /* its path */
+};
+
+static struct closing *closing_new(const char *database)
 {
-	return database_store_stash(context, profile, err);
+	struct closing *closing = malloc(sizeof(*closing) + strlen(database) + 1);
+	if (!closing)
+		return NULL;
+	closing->lock = -1;
+	strcpy(closing->database, database);
+	return closing;
 }
 
-/* Closes the open epochs of killed writers in a host's folder, but not one whose writer lives. */
-static int close_leftovers(const char *database, const char *folder, struct error *err)
+static size_t closing_bytes(const struct closing *closing)
 {
-	CLEANUP(names_release) struct names names = { 0 };
-	int ret = names_read(&names, folder);
-	if (ret < 0)
-		return database_failed(err, ret, folder);
-	for (size_t i = 0; i < names.count; i++) {
-		if (!ends_with(names.list[i], OPEN_ENDING))
-			continue;
-		CLEANUP(free_pointer) char *open_path = database_below(folder, names.list[i]);
-		CLEANUP(free_pointer) char *path = NULL;
-		int stem = (int)(strlen(names.list[i]) - strlen(OPEN_ENDING));
-		if (!open_path ||
-		    asprintf(&path, "%s/%.*s" CLOSED_ENDING, folder, stem, names.list[i]) < 0)
-			return database_failed(err, -ENOMEM, folder);
-		const struct epoch_options options = { .earlier = EPOCH_REFUSE,
-						       .mode = DATABASE_FILE_MODE,
-						       .open_path = open_path,
-						       .before_close = before_close,
-						       .context = (void *)database };
-		ret = epoch_close_leftover(path, &options, err);
-		if (ret < 0 && ret != -EBUSY)
-			return ret;
+	return sizeof(*closing) + strlen(closing->database) + 1;
+}
+
+/* Where the lock cannot be had, what packs are there may be about to go: all is written again. */
+static int before_close(void *context, struct profile *profile, struct error *err)
+{
+	struct closing *closing = context;
+	closing->lock =
+		database_lock_images(closing->database, DATABASE_LOCK_SHARED, LOCK_PATIENCE_NS);
+	enum stash_store how = closing->lock < 0 ? STASH_STORE_ALL : STASH_STORE_NEW;
+	return database_store_stash(closing->database, how, profile, err);
+}
+
+static void after_close(void *context)
+{
+	struct closing *closing = context;
+	if (closing->lock >= 0)
+		close(closing->lock);
+	closing->lock = -1;
+}
+
+/* What is done with a leftover that could not be closed. */
+enum leftover_fate {
+	LEFTOVER_WAITS, /* there is no room, or no memory, now: as for a new epoch */
+	LEFTOVER_STAYS, /* it is another's, or of a newer version, or cannot be read now */
+	LEFTOVER_MOVES, /* it is no epoch, or a damaged one */
+};
+
+/* Of what says nothing about the leftover itself the next attempt may know better. */
+static enum leftover_fate fate_of(int code)
+{
+	if (epoch_leftover_is_damaged(code))
+		return LEFTOVER_MOVES;
+	switch (code) {
+	case -ENOMEM:
+	case -ENOSPC:
+	case -EDQUOT:
+	case -EROFS:
+	case -EMFILE:
+	case -ENFILE:
+		return LEFTOVER_WAITS;
+	default:
+		return LEFTOVER_STAYS;
 	}
+}
+
+/* Gives what lies at `open_path` a name that no epoch has: `stem`.damaged, or `stem`-2.damaged. 0
+ * and that name, which the caller frees; or a negative errno value. */
+static int move_aside(const char *open_path, const char *stem, char **aside)
+{
+	for (int i = 1; i <= MOST_ASIDE; i++) {
+		CLEANUP(free_pointer) char *name = NULL;
+		int made = i == 1 ? asprintf(&name, "%s" EPOCH_DAMAGED_ENDING, stem)
+				  : asprintf(&name, "%s-%d" EPOCH_DAMAGED_ENDING, stem, i);
+		if (made < 0) {
+			name = NULL;
+			return -ENOMEM;
+		}
+		if (renameat2(AT_FDCWD, open_path, AT_FDCWD, name, RENAME_NOREPLACE) == 0) {
+			*aside = name;
+			name = NULL; /* the caller's from here on */
+			return 0;
+		}
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+/* A leftover that cannot be closed stops no new epoch, unless what stops it would stop that, too.
+ * It keeps its bytes, and that is said. */
+static int pass_over(const struct database_listener *listener, const char *open_path,
+		     const char *stem, struct error *err)
+{
+	CLEANUP(free_pointer) char *aside = NULL;
+	char sentence[sizeof(err->text) + 512];
+	enum leftover_fate fate = fate_of(err->code);
+	if (fate == LEFTOVER_WAITS)
+		return err->code;
+	int ret = fate == LEFTOVER_MOVES ? move_aside(open_path, stem, &aside) : -EPERM;
+	if (ret == -ENOENT)
+		return 0; /* another recorder has closed it, or moved it */
+	if (ret == 0)
+		snprintf(sentence, sizeof(sentence),
+			 "%s; it is kept as '%s', and no report has it: 'culprit check %s' says "
+			 "what is left of it",
+			 err->text, aside, aside);
+	else
+		snprintf(sentence, sizeof(sentence),
+			 "%s; '%s' stays as it is, and whoever may write there can move it away",
+			 err->text, open_path);
+	if (listener && listener->say)
+		listener->say(listener->context,
+			      ret == 0 ? DATABASE_LEFTOVER_MOVED : DATABASE_LEFTOVER_STAYS,
+			      sentence);
 	return 0;
 }
 
-/* The epoch keeps a copy of the database's path, which before_close() needs. */
+/* Closes the open epoch of a killed writer, unless it lives. */
+static int close_leftover(const char *folder, const char *name, struct closing *closing,
+			  const struct database_listener *listener, struct error *err)
+{
+	CLEANUP(free_pointer) char *open_path = database_below(folder, name);
+	CLEANUP(free_pointer) char *stem = NULL;
+	CLEANUP(free_pointer) char *path = NULL;
+	struct error reason = { 0 };
+	if (open_path)
+		stem = strndup(open_path, strlen(open_path) - strlen(EPOCH_OPEN_ENDING));
+	if (!stem || asprintf(&path, "%s" EPOCH_CLOSED_ENDING, stem) < 0) {
+		path = NULL;
+		return database_failed(err, -ENOMEM, folder);
+	}
+	const struct epoch_options options = { .earlier = EPOCH_REFUSE,
+					       .mode = DATABASE_FILE_MODE,
+					       .open_path = open_path,
+					       .before_close = before_close,
+					       .after_close = after_close,
+					       .context = closing };
+	int ret = epoch_close_leftover(path, &options, &reason);
+	if (ret == 0 || ret == -EBUSY)
+		return 0;
+	reason.code = ret;
+	ret = pass_over(listener, open_path, stem, &reason);
+	if (ret < 0 && err)
+		*err = reason;
+	return ret;
+}
+
+/* Closes the open epochs of killed writers in a host's folder. */
+static int close_leftovers(const char *database, const char *folder,
+			   const struct database_listener *listener, struct error *err)
+{
+	CLEANUP(names_release) struct names names = { 0 };
+	CLEANUP(free_pointer) struct closing *closing = closing_new(database);
+	int ret = closing ? names_read(&names, folder) : -ENOMEM;
+	if (ret < 0)
+		return database_failed(err, ret, folder);
+	for (size_t i = 0; ret == 0 && i < names.count; i++)
+		if (epoch_name_ends_with(span_of_text(names.list[i]), EPOCH_OPEN_ENDING))
+			ret = close_leftover(folder, names.list[i], closing, listener, err);
+	return ret;
+}
+
 static int open_named(const char *database, const char *folder, const char *name,
 		      struct epoch **out, struct error *err)
 {
 	CLEANUP(free_pointer) char *path = NULL;
 	CLEANUP(free_pointer) char *open_path = NULL;
-	if (asprintf(&path, "%s/%s" CLOSED_ENDING, folder, name) < 0 ||
-	    asprintf(&open_path, "%s/%s" OPEN_ENDING, folder, name) < 0)
+	CLEANUP(free_pointer) struct closing *closing = closing_new(database);
+	if (!closing || asprintf(&path, "%s/%s" EPOCH_CLOSED_ENDING, folder, name) < 0 ||
+	    asprintf(&open_path, "%s/%s" EPOCH_OPEN_ENDING, folder, name) < 0)
 		return database_failed(err, -ENOMEM, folder);
 	const struct epoch_options options = { .earlier = EPOCH_REFUSE,
 					       .mode = DATABASE_FILE_MODE,
 					       .open_path = open_path,
 					       .before_close = before_close,
-					       .context = (void *)database,
-					       .context_bytes = strlen(database) + 1 };
+					       .after_close = after_close,
+					       .context = closing,
+					       .context_bytes = closing_bytes(closing) };
 	return epoch_open_with(path, &options, out, err);
 }
 
 int database_open_epoch(const char *database, const char *host, uint64_t start_ns,
 			struct epoch **out, struct error *err)
+{
+	return database_open_epoch_with(database, host, start_ns, NULL, out, err);
+}
+
+int database_open_epoch_with(const char *database, const char *host, uint64_t start_ns,
+			     const struct database_listener *listener, struct epoch **out,
+			     struct error *err)
 {
 	if (!database_host_is_usable(host))
 		return error_set(err, -EINVAL, "'%s' cannot be a host's name in a database", host);
@@ -133,12 +253,9 @@ int database_open_epoch(const char *database, const char *host, uint64_t start_n
 	if (ret == 0)
 		ret = database_make_folder(folder, err);
 	if (ret == 0)
-		ret = close_leftovers(database, folder, err);
-	time_t seconds = (time_t)(start_ns / 1000000000u);
-	struct tm when;
-	char stem[32];
-	gmtime_r(&seconds, &when);
-	strftime(stem, sizeof(stem), "%Y%m%dT%H%M%SZ", &when);
+		ret = close_leftovers(database, folder, listener, err);
+	char stem[EPOCH_STEM_BYTES];
+	epoch_name_stem(start_ns, stem);
 	for (int i = 1; ret == 0; i++) {
 		char name[48];
 		snprintf(name, sizeof(name), i > 1 ? "%s-%d" : "%s", stem, i);
@@ -149,254 +266,4 @@ int database_open_epoch(const char *database, const char *host, uint64_t start_n
 		ret = 0;
 	}
 	return ret;
-}
-
-/* ---- reading */
-
-void database_list_release(struct database_list *list)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		free(list->entries[i].host);
-		free(list->entries[i].epoch);
-		free(list->entries[i].path);
-	}
-	free(list->entries);
-	*list = (struct database_list){ 0 };
-}
-
-static bool is_among(const char *name, const char *const *wanted, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(name, wanted[i]) == 0)
-			return true;
-	return count == 0;
-}
-
-static void note_times(const struct profile *profile, struct database_entry *entry)
-{
-	const struct table *source = profile_table(profile, PROFILE_SOURCE);
-	for (size_t row = 0; row < source->count; row++) {
-		struct profile_source one = profile_source(profile, row);
-		if (row == 0 || one.start_ns < entry->start_ns)
-			entry->start_ns = one.start_ns;
-		if (one.duration_ns > entry->duration_ns)
-			entry->duration_ns = one.duration_ns;
-	}
-}
-
-static void count_samples(const struct profile *profile, struct database_entry *entry)
-{
-	const struct table *flat = profile_table(profile, PROFILE_FLAT);
-	for (size_t row = 0; row < flat->count; row++) {
-		uint64_t event = table_keys(flat, row)[FLAT_EVENT];
-		if (!event || !profile_event(profile, event).sampled)
-			continue;
-		entry->has_samples = true;
-		sum_add(&entry->samples, table_values(flat, row)[CELL_SAMPLES]);
-	}
-	entry->has_samples &= !sum_passed(entry->samples); /* a saturated sum is unknown */
-}
-
-static bool overlaps(const struct database_entry *entry, const struct database_selection *wanted)
-{
-	if (wanted->until_ns && entry->start_ns >= wanted->until_ns)
-		return false;
-	return !wanted->since_ns || entry->start_ns >= wanted->since_ns ||
-	       entry->duration_ns > wanted->since_ns - entry->start_ns;
-}
-
-/* Called with each selected epoch. *profile is NULL unless the visitor wants whole profiles and
- * this one can be read; it stays the caller's. */
-typedef int (*visit)(void *context, struct database_entry *entry, struct profile **profile,
-		     struct error *err);
-
-struct visitor {
-	visit each;
-	void *context;
-	bool whole; /* it wants whole profiles */
-};
-
-/* Fills the entry, and *profile when `whole`. 0; 1 when the epoch is outside the selected times; or
- * a negative errno value with *reason. */
-static int look_at(struct database_entry *entry, const struct database_selection *selection,
-		   bool whole, struct profile **profile, struct error *reason)
-{
-	struct profile_file_info info = { 0 };
-	CLEANUP(profile_freep) struct profile *sources = NULL;
-	bool timed = selection->since_ns || selection->until_ns;
-	int ret = whole && !timed ? 0
-				  : profile_file_read_sources(entry->path, &sources, &info, reason);
-	if (ret == 0 && sources) {
-		note_times(sources, entry);
-		if (!overlaps(entry, selection))
-			return 1;
-	}
-	if (ret == 0 && whole) {
-		ret = profile_file_read_unlinked(entry->path, profile, &info, reason);
-		if (ret == 0) {
-			note_times(*profile, entry);
-			count_samples(*profile, entry);
-		}
-	}
-	entry->readable = ret == 0;
-	if (ret == 0) {
-		entry->file_bytes = info.file_bytes;
-		entry->being_written = info.being_written;
-	}
-	return ret;
-}
-
-static int visit_epoch(const char *folder, const char *host, const char *file,
-		       const struct database_selection *selection, const struct visitor *visitor,
-		       struct error *err)
-{
-	bool is_open = ends_with(file, OPEN_ENDING);
-	if (!is_open && !ends_with(file, CLOSED_ENDING))
-		return 0;
-	CLEANUP(free_pointer)
-	char *name = strndup(file, strlen(file) - strlen(is_open ? OPEN_ENDING : CLOSED_ENDING));
-	CLEANUP(free_pointer) char *path = database_below(folder, file);
-	if (!name || !path)
-		return database_failed(err, -ENOMEM, folder);
-	if (!is_among(name, selection->epochs, selection->epoch_count))
-		return 0;
-	struct database_entry entry = {
-		.host = (char *)host, .epoch = name, .path = path, .is_open = is_open
-	};
-	CLEANUP(profile_freep) struct profile *profile = NULL;
-	struct error reason = { 0 };
-	struct stat found;
-	entry.is_link = lstat(path, &found) == 0 && S_ISLNK(found.st_mode);
-	CLEANUP(free_pointer) char *inside = database_below(path, OPEN_FOLDER_PROFILE);
-	if ((lstat(path, &found) == 0 && S_ISREG(found.st_mode)) ||
-	    (!entry.is_link && inside && lstat(inside, &found) == 0))
-		entry.file_bytes = (uint64_t)found.st_size;
-	int ret = look_at(&entry, selection, visitor->whole, &profile, &reason);
-	if (ret == -ENOENT || ret == 1) /* closed meanwhile, or nothing in it; not selected */
-		return 0;
-	if (ret == -ENOMEM) {
-		*err = reason;
-		return ret;
-	}
-	snprintf(entry.fault, sizeof(entry.fault), "%.*s", (int)sizeof(entry.fault) - 1,
-		 reason.text);
-	return visitor->each(visitor->context, &entry, &profile, err);
-}
-
-static int visit_epochs(const char *database, const struct database_selection *selection,
-			const struct visitor *visitor, struct error *err)
-{
-	CLEANUP(names_release) struct names hosts = { 0 };
-	int ret = names_read_top(&hosts, database);
-	if (ret < 0)
-		return database_failed(err, ret, database);
-	for (size_t i = 0; i < hosts.count; i++) {
-		CLEANUP(names_release) struct names files = { 0 };
-		CLEANUP(free_pointer) char *folder = database_below(database, hosts.list[i]);
-		if (!folder)
-			return database_failed(err, -ENOMEM, database);
-		if (!database_host_is_usable(hosts.list[i]) || !is_folder(folder) ||
-		    !is_among(hosts.list[i], selection->hosts, selection->host_count))
-			continue;
-		ret = names_read(&files, folder);
-		if (ret < 0)
-			return database_failed(err, ret, folder);
-		for (size_t j = 0; j < files.count; j++) {
-			/* Both: its writer died between closing and cleaning up. The closed file
-			 * counts. */
-			if (j + 1 < files.count && ends_with(files.list[j], OPEN_ENDING) &&
-			    ends_with(files.list[j + 1], CLOSED_ENDING) &&
-			    strlen(files.list[j]) == strlen(files.list[j + 1]) &&
-			    strncmp(files.list[j], files.list[j + 1],
-				    strlen(files.list[j]) - strlen(OPEN_ENDING)) == 0)
-				continue;
-			ret = visit_epoch(folder, hosts.list[i], files.list[j], selection, visitor,
-					  err);
-			if (ret < 0)
-				return ret;
-		}
-	}
-	return 0;
-}
-
-static int list_epoch(void *context, struct database_entry *entry, struct profile **profile,
-		      struct error *err)
-{
-	struct database_list *list = context;
-	(void)profile;
-	if (array_reserve(&list->entries, &list->capacity, list->count, sizeof(*list->entries)) < 0)
-		return database_failed(err, -ENOMEM, entry->path);
-	struct database_entry copy = *entry;
-	copy.host = strdup(entry->host);
-	copy.epoch = strdup(entry->epoch);
-	copy.path = strdup(entry->path);
-	list->entries[list->count++] = copy;
-	return copy.host && copy.epoch && copy.path ? 0
-						    : database_failed(err, -ENOMEM, entry->path);
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-	const struct database_entry *left = a;
-	const struct database_entry *right = b;
-	int order = strcmp(left->host, right->host);
-	if (order == 0 && left->start_ns != right->start_ns)
-		return left->start_ns < right->start_ns ? -1 : 1;
-	return order ? order : strcmp(left->epoch, right->epoch);
-}
-
-int database_list(const char *database, const struct database_selection *selection,
-		  struct database_list *list, struct error *err)
-{
-	static const struct database_selection all;
-	const struct visitor visitor = { list_epoch, list, selection && selection->whole };
-	int ret = visit_epochs(database, selection ? selection : &all, &visitor, err);
-	if (list->count)
-		qsort(list->entries, list->count, sizeof(*list->entries), compare_entries);
-	return ret;
-}
-
-struct merging {
-	const struct database_selection *selection;
-	struct profile *into;
-	size_t count;
-};
-
-static int merge_epoch(void *context, struct database_entry *entry, struct profile **profile,
-		       struct error *err)
-{
-	struct merging *merging = context;
-	if (!entry->readable) {
-		if (!merging->selection->note)
-			return error_set(err, -EBADMSG, "%s", entry->fault);
-		merging->selection->note(merging->selection->note_context, entry->fault);
-		return 0;
-	}
-	merging->count++;
-	int ret = profile_merge(merging->into, *profile, err);
-	if (ret < 0)
-		error_prefix(err, "cannot merge '%s'", entry->path);
-	return ret;
-}
-
-int database_read(const char *database, const struct database_selection *selection,
-		  struct profile **out, struct error *err)
-{
-	static const struct database_selection all;
-	CLEANUP(profile_freep) struct profile *into = profile_new();
-	struct merging merging = { selection ? selection : &all, into, 0 };
-	if (!into)
-		return database_failed(err, -ENOMEM, database);
-	const struct visitor visitor = { merge_epoch, &merging, true };
-	int ret = visit_epochs(database, merging.selection, &visitor, err);
-	if (ret == 0 && merging.count == 0)
-		return error_set(err, -ENOENT, "database '%s' has no such epoch", database);
-	if (ret == 0)
-		ret = database_join_stash(database, merging.selection->note,
-					  merging.selection->note_context, into, err);
-	if (ret < 0)
-		return ret;
-	*out = into;
-	into = NULL; /* the caller's from here on */
-	return 0;
 }

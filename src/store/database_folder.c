@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,12 @@
 #include "store/replace_file.h"
 
 #define FOLDER_MODE 0750
+
+bool database_host_is_usable(const char *host)
+{
+	return host[0] && host[0] != '.' && !strchr(host, '/') &&
+	       strcmp(host, DATABASE_IMAGES) != 0 && strlen(host) <= NAME_MAX;
+}
 
 int database_failed(struct error *err, int code, const char *path)
 {
@@ -41,6 +48,28 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+int names_add(struct names *names, const char *name)
+{
+	int ret = array_reserve(&names->list, &names->capacity, names->count, sizeof(*names->list));
+	char *copy = ret == 0 ? strdup(name) : NULL;
+	if (!copy)
+		return -ENOMEM;
+	names->list[names->count++] = copy;
+	return 0;
+}
+
+void names_sort(struct names *names)
+{
+	if (names->count)
+		qsort(names->list, names->count, sizeof(*names->list), compare_texts);
+}
+
+bool names_have(const struct names *names, const char *name)
+{
+	return names->count &&
+	       bsearch(&name, names->list, names->count, sizeof(*names->list), compare_texts);
+}
+
 static void close_folder(DIR **folder)
 {
 	if (*folder)
@@ -61,17 +90,12 @@ static int read_names(struct names *names, const char *path, int more_flags)
 	while ((errno = 0, found = readdir(folder))) {
 		if (found->d_name[0] == '.')
 			continue;
-		int ret = array_reserve(&names->list, &names->capacity, names->count,
-					sizeof(*names->list));
-		char *copy = ret == 0 ? strdup(found->d_name) : NULL;
-		if (!copy)
+		if (names_add(names, found->d_name) < 0)
 			return -ENOMEM;
-		names->list[names->count++] = copy;
 	}
 	if (errno)
 		return -errno;
-	if (names->count)
-		qsort(names->list, names->count, sizeof(*names->list), compare_texts);
+	names_sort(names);
 	return 0;
 }
 

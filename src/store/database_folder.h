@@ -3,12 +3,17 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct error;
 
 #define DATABASE_FILE_MODE 0640
 #define DATABASE_IMAGES	   "images"
+
+/* Whether a name can be a host's: a plain name of a folder, without '/', not beginning with '.', not
+ * "images". */
+bool database_host_is_usable(const char *host);
 
 /* Fills *err for a database or a folder of it, and returns `code`. */
 int database_failed(struct error *err, int code, const char *path);
@@ -27,6 +32,12 @@ void names_release(struct names *names); /* for CLEANUP() */
 int names_read(struct names *names, const char *path);
 /* The same for the database's own folder, which may be a link. */
 int names_read_top(struct names *names, const char *path);
+
+/* Adds a copy of a name at the end. 0 or -ENOMEM. */
+int names_add(struct names *names, const char *name);
+void names_sort(struct names *names);
+/* Whether the name is one of `names`, which are sorted. */
+bool names_have(const struct names *names, const char *name);
 
 /* Makes a folder, unless there is one that belongs to us or root. Else an error: -EPERM for another
  * user's, -ENOTDIR. */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,161 +16,40 @@
 #include "base/small_file.h"
 #include "profile/profile.h"
 #include "store/database_folder.h"
+#include "store/pack_files.h"
 #include "store/replace_file.h"
 #include "store/stash_pack.h"
 
-/* A pack ends at this size, far below what stash_pack_decode() accepts. */
-#define PACK_END_BYTES	 (16u << 20)
-#define PACK_END_RECORDS (1u << 16)
-#define PACK_FILE_BYTES	 (STASH_PACK_MAX_BYTES / 4) /* compressed */
-
-/* ---- reading packs */
-
-static int read_plain(const char *path, struct buffer *bytes)
+/* Whether `known` has the record, of its image `id`. */
+static bool has_record(const struct profile *known, uint32_t id, const uint64_t *keys,
+		       struct span content)
 {
-	CLEANUP(close_fd) int fd = small_file_open_plain(AT_FDCWD, path);
-	return fd < 0 ? fd : small_file_read_fd(fd, PACK_FILE_BYTES, bytes);
+	uint64_t wanted[TABLE_MAX_COLUMNS] = { id, keys[STASH_KIND], keys[STASH_FIRST],
+					       keys[STASH_LAST] };
+	uint32_t bytes = 0;
+	if (content.data && !byte_pool_find(&known->bytes, content, &bytes))
+		return false;
+	wanted[STASH_CONTENT] = bytes;
+	return table_has(profile_table(known, PROFILE_STASH), wanted);
 }
 
-/* How the packs of a folder are read. */
-struct reading {
-	void (*note)(void *context, const char *sentence); /* NULL: a fault is an error */
-	void *note_context;
-	stash_pack_accept accept;
-	void *context;
-	struct profile *profile;
-};
-
-/* Reads a pack whose name is the hash of its bytes. Only then may it use memory (base/budget.h). */
-static int read_pack(const struct reading *reading, const char *path, const char *name,
-		     struct error *err)
-{
-	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	char real_name[STASH_PACK_NAME_BYTES];
-	int ret = read_plain(path, &bytes);
-	if (ret < 0)
-		return error_set(err, ret, "cannot read '%s': %s", path, strerror(-ret));
-	stash_pack_name(bytes.data, bytes.size, real_name);
-	if (strcmp(name, real_name) != 0)
-		return error_set(err, -EBADMSG,
-				 "'%s' is damaged: its name is not the hash of its content", path);
-	budget_read_profile(budget_content_bytes(bytes.data, bytes.size));
-	return stash_pack_decode(bytes.data, bytes.size, path, reading->accept, reading->context,
-				 reading->profile, err);
-}
-
-/* Reads each pack of a folder. Faults go to reading->note, or are an error. */
-static int read_packs(const struct reading *reading, const char *folder, struct error *err)
-{
-	CLEANUP(names_release) struct names names = { 0 };
-	int ret = names_read(&names, folder);
-	if (ret == -ENOENT)
-		return 0;
-	if (ret == -ENOTDIR && reading->note) {
-		struct error reason = { 0 };
-		database_failed(&reason, ret, folder);
-		reading->note(reading->note_context, reason.text);
-		return 0;
-	}
-	if (ret < 0)
-		return database_failed(err, ret, folder);
-	for (size_t i = 0; i < names.count; i++) {
-		if (strlen(names.list[i]) != STASH_PACK_NAME_BYTES - 1)
-			continue;
-		CLEANUP(free_pointer) char *path = database_below(folder, names.list[i]);
-		struct error reason = { 0 };
-		if (!path)
-			return database_failed(err, -ENOMEM, folder);
-		ret = read_pack(reading, path, names.list[i], &reason);
-		if (ret == 0)
-			continue;
-		if (!reading->note || ret == -ENOMEM) {
-			if (err)
-				*err = reason;
-			return ret;
-		}
-		reading->note(reading->note_context, reason.text);
-	}
-	return 0;
-}
-
-/* ---- writing */
-
-static int write_pack(const char *folder, const struct profile *profile, uint32_t image,
-		      const uint32_t *rows, size_t count, struct error *err)
-{
-	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	if (stash_pack_encode(profile, image, rows, count, &bytes) < 0)
-		return database_failed(err, -ENOMEM, folder);
-	char name[STASH_PACK_NAME_BYTES];
-	stash_pack_name(bytes.data, bytes.size, name);
-	CLEANUP(free_pointer) char *path = database_below(folder, name);
-	if (!path)
-		return database_failed(err, -ENOMEM, folder);
-	int ret =
-		replace_file(path, bytes.data, bytes.size, DATABASE_FILE_MODE, REPLACE_REFUSE, err);
-	if (ret != -EEXIST)
-		return ret;
-	/* The name is that of the content: the file is the same, unless it was damaged. */
-	CLEANUP(buffer_release) struct buffer there = { 0 };
-	if (read_plain(path, &there) == 0 && there.size == bytes.size &&
-	    memcmp(there.data, bytes.data, bytes.size) == 0)
-		return 0;
-	return replace_file(path, bytes.data, bytes.size, DATABASE_FILE_MODE, REPLACE_DROP, err);
-}
-
-static int write_packs(const char *folder, const struct profile *profile, uint32_t image,
-		       const uint32_t *rows, size_t count, struct error *err)
+/* Lists the rows of the image's records that `known` does not have, and returns how many. */
+static size_t select_new(const struct profile *profile, uint32_t image, const struct profile *known,
+			 uint32_t *rows)
 {
 	const struct table *stash = profile_table(profile, PROFILE_STASH);
-	int ret = 0;
-	while (ret == 0 && count) {
-		size_t part = 0;
-		size_t size = 0;
-		while (part < count && part < PACK_END_RECORDS && size < PACK_END_BYTES)
-			size += profile_bytes(profile,
-					      table_keys(stash, rows[part++])[STASH_CONTENT])
-					.size;
-		ret = write_pack(folder, profile, image, rows, part, err);
-		rows += part;
-		count -= part;
-	}
-	return ret;
-}
-
-/* Lists the image's rows of the stash that `known`, which is what the folder holds already, lacks.
- */
-static int select_new(const struct profile *profile, uint32_t image, const struct profile *known,
-		      uint32_t *rows, size_t *count)
-{
-	const struct table *stash = profile_table(profile, PROFILE_STASH);
-	CLEANUP(profile_freep) struct profile *one = profile_new();
-	if (!one || profile_merge(one, known, NULL) < 0)
-		return -ENOMEM;
-	struct profile_image identity = profile_image(profile, image);
-	uint32_t id;
-	if (profile_add_image(one, &identity, &id) < 0)
-		return -ENOMEM;
-	struct table *have = one->tables[PROFILE_STASH];
-	*count = 0;
+	const struct profile_image identity = profile_image(profile, image);
+	uint32_t id = profile_find_image(known, &identity);
+	size_t count = 0;
 	for (uint32_t row = 0; row < stash->count; row++) {
 		const uint64_t *keys = table_keys(stash, row);
 		if (keys[STASH_IMAGE] != image)
 			continue;
-		uint64_t wanted[TABLE_MAX_COLUMNS] = { id, keys[STASH_KIND], keys[STASH_FIRST],
-						       keys[STASH_LAST] };
-		uint32_t content, position;
-		size_t before = have->count;
-		if (profile_add_bytes(one, profile_bytes(profile, keys[STASH_CONTENT]), &content) <
-		    0)
-			return -ENOMEM;
-		wanted[STASH_CONTENT] = content;
-		if (table_add(have, wanted, NULL, &position) < 0)
-			return -ENOMEM;
-		if (position == before)
-			rows[(*count)++] = row;
+		struct span content = profile_bytes(profile, keys[STASH_CONTENT]);
+		if (!id || !has_record(known, id, keys, content))
+			rows[count++] = row;
 	}
-	return 0;
+	return count;
 }
 
 /* Images of one build-id may share a folder, each with packs of its own. */
@@ -181,8 +59,8 @@ static int accept_one(void *context, const struct profile_image *image)
 	return profile_image_equal(image, wanted) ? 0 : STASH_PACK_SKIP;
 }
 
-static int store_image(const char *images, const struct profile *profile, uint32_t image,
-		       uint32_t *rows, struct error *err)
+static int store_image(const char *images, enum stash_store how, const struct profile *profile,
+		       uint32_t image, uint32_t *rows, struct error *err)
 {
 	char name[STASH_FOLDER_NAME_BYTES];
 	if (stash_folder_name(profile, image, name) < 0)
@@ -194,20 +72,26 @@ static int store_image(const char *images, const struct profile *profile, uint32
 	int ret = database_make_folder(folder, err);
 	/* When a pack cannot be read, all records are written again. */
 	struct profile_image identity = profile_image(profile, image);
-	const struct reading reading = { NULL, NULL, accept_one, &identity, known };
-	if (ret == 0 && read_packs(&reading, folder, NULL) < 0) {
+	const struct pack_reading reading = { NULL, NULL, accept_one, &identity, known };
+	size_t packs = 0;
+	if (ret == 0 && how == STASH_STORE_NEW &&
+	    pack_files_read(&reading, folder, &packs, NULL) < 0) {
 		profile_free(known);
 		known = profile_new();
 		if (!known)
 			return database_failed(err, -ENOMEM, images);
 	}
-	size_t count = 0;
-	if (ret == 0 && select_new(profile, image, known, rows, &count) < 0)
-		return database_failed(err, -ENOMEM, images);
-	return ret < 0 ? ret : write_packs(folder, profile, image, rows, count, err);
+	size_t count = ret == 0 ? select_new(profile, image, known, rows) : 0;
+	if (ret == 0)
+		ret = pack_files_write(folder, profile, image, rows, count, err);
+	/* Where it cannot be done now, the next epoch tries again: nothing is missing. */
+	if (ret == 0 && count && packs + 1 >= PACK_FILES_MANY)
+		pack_files_merge(folder, PACK_FILES_MANY, NULL, NULL, NULL);
+	return ret;
 }
 
-int database_store_stash(const char *database, struct profile *profile, struct error *err)
+int database_store_stash(const char *database, enum stash_store how, struct profile *profile,
+			 struct error *err)
 {
 	struct table *stash = profile->tables[PROFILE_STASH];
 	size_t images = profile_table(profile, PROFILE_IMAGE)->count;
@@ -225,7 +109,7 @@ int database_store_stash(const char *database, struct profile *profile, struct e
 	int ret = stash->count ? database_make_folder(folder, err) : 0;
 	for (uint32_t image = 1; ret == 0 && image <= images; image++)
 		if (used[image])
-			ret = store_image(folder, profile, image, rows, err);
+			ret = store_image(folder, how, profile, image, rows, err);
 	if (ret == 0)
 		table_clear(stash);
 	return ret;
@@ -338,13 +222,13 @@ int database_join_stash(const char *database, void (*note)(void *context, const 
 		return 0;
 	if (homes_init(&homes, profile) < 0)
 		return database_failed(err, -ENOMEM, database);
-	const struct reading reading = { note, note_context, accept_known, &homes, profile };
+	const struct pack_reading reading = { note, note_context, accept_known, &homes, profile };
 	for (; homes.now < homes.count; homes.now++) {
 		CLEANUP(free_pointer)
 		char *folder = database_below(images, homes.names[homes.now]);
 		if (!folder)
 			return database_failed(err, -ENOMEM, database);
-		int ret = read_packs(&reading, folder, err);
+		int ret = pack_files_read(&reading, folder, NULL, err);
 		if (ret < 0)
 			return ret;
 	}
@@ -382,7 +266,8 @@ static int verify_pack(const struct verification *verification, const char *path
 	char real_name[STASH_PACK_NAME_BYTES];
 	if (!profile)
 		return -ENOMEM;
-	int ret = read_plain(path, &bytes);
+	CLEANUP(close_fd) int fd = small_file_open_plain(AT_FDCWD, path);
+	int ret = fd < 0 ? fd : small_file_read_fd(fd, PACK_FILE_MOST_BYTES, &bytes);
 	if (ret < 0) {
 		verification->fault(verification->context, path, strerror(-ret));
 		return 0;
@@ -425,7 +310,10 @@ int database_verify_stash(const char *database,
 		}
 		if (ret < 0)
 			return database_failed(err, ret, folder ? folder : images);
-		for (size_t j = 0; j < names.count; j++, ++*packs) {
+		for (size_t j = 0; j < names.count; j++) {
+			if (replace_is_new_name(names.list[j]))
+				continue; /* nobody reads it yet */
+			++*packs;
 			CLEANUP(free_pointer) char *path = database_below(folder, names.list[j]);
 			ret = path ? verify_pack(&verification, path, names.list[j]) : -ENOMEM;
 			if (ret < 0)

@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
+#include "profile/source_labels.h"
+#include "profile/stash.h"
 #include "store/output_folder.h"
 #include "store/passing_name.h"
 #include "store/profile_file.h"
@@ -35,6 +37,7 @@ static void epoch_free(struct epoch *epoch)
 	profile_free(epoch->profile);
 	free(epoch->path);
 	free(epoch->own_context);
+	buffer_release(&epoch->labels);
 	open_folder_release(&epoch->folder);
 	free(epoch);
 }
@@ -75,6 +78,12 @@ static int prepare_closing(const struct epoch_options *options, struct profile *
 	return options->before_close ? options->before_close(options->context, profile, err) : 0;
 }
 
+static void end_closing(const struct epoch_options *options)
+{
+	if (options->after_close)
+		options->after_close(options->context);
+}
+
 static int write_closed(const char *path, const struct epoch_options *options,
 			const struct profile *profile, const struct profile_waiter *waiter,
 			struct error *err)
@@ -91,24 +100,31 @@ static int close_as_cut_off(const char *path, struct open_folder *folder,
 			    const struct epoch_options *options, struct error *err)
 {
 	CLEANUP(profile_freep) struct profile *profile = NULL;
-	if (folder->profile < 0)
-		return open_folder_remove(folder, err);
+	if (folder->profile < 0) {
+		int removed = open_folder_remove(folder, err);
+		return removed == -ENOTEMPTY ? error_set(err, removed,
+							 "'%s' is no open profile: other "
+							 "files are in it",
+							 folder->path)
+					     : removed;
+	}
 	int ret = profile_file_read_folder(folder->folder, folder->path, &profile, err);
 	if (ret < 0) {
-		error_prefix(err,
-			     "the recording that was cut off before cannot be closed; "
-			     "move '%s' away to record here",
-			     folder->path);
+		error_prefix(err, "the recording that was cut off before cannot be closed");
 		return ret;
 	}
 	if (is_empty(profile))
 		return open_folder_remove(folder, err);
 	ret = prepare_closing(options, profile, err);
 	if (ret == 0 && !is_closed_already(path, profile)) {
-		if (profile_add_bill(profile, 0, OPTIONAL_ABSENT, BILL_CUT_OFF, 1) < 0)
-			return epoch_failed(err, -ENOMEM, path);
-		ret = write_closed(path, options, profile, NULL, err);
+		ret = profile_add_bill(profile, 0, OPTIONAL_ABSENT, BILL_CUT_OFF, 1);
+		/* Somebody may have closed it so, and been killed before it was gone. */
+		if (ret < 0)
+			epoch_failed(err, ret, path);
+		else if (!is_closed_already(path, profile))
+			ret = write_closed(path, options, profile, NULL, err);
 	}
+	end_closing(options);
 	return ret < 0 ? ret : open_folder_remove(folder, err);
 }
 
@@ -118,6 +134,25 @@ static char *open_path_of(const char *path, const struct epoch_options *options)
 	if (options->open_path)
 		return strdup(options->open_path);
 	return asprintf(&made, "%s.open", path) < 0 ? NULL : made;
+}
+
+bool epoch_leftover_is_damaged(int code)
+{
+	switch (code) {
+	case -EBADMSG:
+	case -EPROTO:
+	case -EFBIG: /* larger than any that is read */
+	case -EEXIST:
+	case -ENOTDIR:
+	case -EISDIR:
+	case -ELOOP:
+	case -ENXIO:
+	case -ENOTEMPTY:
+	case -EINVAL:
+		return true;
+	default:
+		return false;
+	}
 }
 
 int epoch_close_leftover(const char *path, const struct epoch_options *options, struct error *err)
@@ -159,6 +194,8 @@ static int make_open_folder(struct epoch *epoch, const char *open_path, struct e
 	int ret = encode_empty(epoch, &bytes, err);
 	for (int i = 0; ret == 0 && i < BEGIN_ATTEMPTS; i++) {
 		ret = epoch_close_leftover(epoch->path, &epoch->options, err);
+		if (epoch_leftover_is_damaged(ret))
+			error_prefix(err, "move '%s' away to record here", open_path);
 		if (ret < 0)
 			return ret;
 		ret = open_folder_make(open_path, mode, bytes.data, bytes.size, &epoch->folder,
@@ -223,16 +260,86 @@ int epoch_open(const char *path, enum epoch_earlier earlier, struct epoch **out,
 	return epoch_open_with(path, &options, out, err);
 }
 
-int epoch_merge(struct epoch *epoch, const struct profile *delta, struct error *err)
+/* Gives the epoch's labels to sources that lack them. The file then has other rows of that table
+ * than the profile, and is to write them all. */
+static int put_labels(struct epoch *epoch)
+{
+	const struct span labels = { epoch->labels.data, epoch->labels.size };
+	bool changed;
+	int ret = profile_label_sources(epoch->profile, labels, &changed);
+	return ret == 0 && changed ? epoch_note_row(epoch, PROFILE_SOURCE, 0) : ret;
+}
+
+int epoch_label(struct epoch *epoch, struct span labels, struct error *err)
+{
+	if (epoch->broken)
+		return epoch_failed(err, epoch->broken, epoch->folder.path);
+	CLEANUP(buffer_release) struct buffer joined = { 0 };
+	source_labels_join((struct span){ epoch->labels.data, epoch->labels.size }, labels,
+			   &joined);
+	if (buffer_failed(&joined))
+		return epoch_failed(err, -ENOMEM, epoch->folder.path);
+	const struct buffer before = epoch->labels;
+	epoch->labels = joined;
+	joined = before; /* released in its place */
+	epoch->broken = put_labels(epoch);
+	if (epoch->broken < 0)
+		return epoch_failed(err, epoch->broken, epoch->folder.path);
+	return profile_table(epoch->profile, PROFILE_SOURCE)->count ? epoch_store(epoch, err) : 0;
+}
+
+int epoch_hold(struct epoch *epoch, const struct profile *delta, struct error *err)
 {
 	if (epoch->broken)
 		return epoch_failed(err, epoch->broken, epoch->folder.path);
 	int ret = profile_merge_noting(epoch->profile, delta, epoch_note_row, epoch, err);
-	if (ret < 0) {
-		epoch->broken = ret;
+	if (ret == 0 && epoch->labels.size && put_labels(epoch) < 0)
+		ret = epoch_failed(err, -ENOMEM, epoch->folder.path);
+	epoch->broken = ret;
+	return ret;
+}
+
+int epoch_merge(struct epoch *epoch, const struct profile *delta, struct error *err)
+{
+	int ret = epoch_hold(epoch, delta, err);
+	return ret < 0 ? ret : epoch_store(epoch, err);
+}
+
+/* Merges all but the stash: the samples are safe before anything else is tried. */
+static int merge_without_stash(struct epoch *epoch, struct profile *delta, struct table *none,
+			       struct error *err)
+{
+	struct table *stash = delta->tables[PROFILE_STASH];
+	delta->tables[PROFILE_STASH] = none;
+	int ret = epoch_merge(epoch, delta, err);
+	delta->tables[PROFILE_STASH] = stash;
+	return ret;
+}
+
+int epoch_merge_last(struct epoch *epoch, struct profile *delta, struct error *err)
+{
+	struct table *stash = delta->tables[PROFILE_STASH];
+	struct error untold;
+	if (!epoch->options.before_close || !stash->count)
+		return epoch_merge(epoch, delta, err);
+	struct table *none = table_new_like(stash);
+	if (!none)
+		return epoch_merge(epoch, delta, err);
+	int ret = merge_without_stash(epoch, delta, none, err);
+	table_free(none);
+	if (epoch->broken)
 		return ret;
+	if (ret == 0) {
+		/* The images are those of an open epoch by now, so that nobody removes what is
+		 * stored. Where it cannot be, the closing tries again, and says why not. */
+		prepare_closing(&epoch->options, delta, &untold);
+		end_closing(&epoch->options);
+		if (!stash->count)
+			return 0;
 	}
-	return epoch_store(epoch, err);
+	epoch->broken = stash_copy(epoch->profile, delta);
+	return epoch->broken ? epoch_failed(err, epoch->broken, epoch->folder.path)
+			     : epoch_store(epoch, err);
 }
 
 const struct profile *epoch_profile(const struct epoch *epoch)
@@ -274,9 +381,9 @@ int epoch_close(struct epoch *epoch, struct error *err)
 	return epoch_close_for(NULL, epoch, err);
 }
 
-int epoch_close_for(const struct profile_waiter *waiter, struct epoch *epoch, struct error *err)
+int epoch_try_close(const struct profile_waiter *waiter, struct epoch **trying, struct error *err)
 {
-	CLEANUP(epoch_freep) struct epoch *closing = epoch;
+	struct epoch *epoch = *trying;
 	struct error unwanted;
 	err = err ? err : &unwanted;
 	if (epoch->broken)
@@ -284,6 +391,10 @@ int epoch_close_for(const struct profile_waiter *waiter, struct epoch *epoch, st
 	int written = prepare_closing(&epoch->options, epoch->profile, err);
 	if (written == 0)
 		written = write_closed(epoch->path, &epoch->options, epoch->profile, waiter, err);
+	/* An attempt before may have failed only when the file was there. */
+	if (written == -EEXIST && is_closed_already(epoch->path, epoch->profile))
+		written = 0;
+	end_closing(&epoch->options);
 	if (written < 0 && (epoch->options.earlier != EPOCH_KEEP_OLD || !is_in_the_way(written) ||
 			    write_elsewhere(epoch, err) < 0))
 		return written;
@@ -291,7 +402,16 @@ int epoch_close_for(const struct profile_waiter *waiter, struct epoch *epoch, st
 	sqlite3_close(epoch->db);
 	epoch->db = NULL;
 	int ret = open_folder_remove(&epoch->folder, written < 0 ? NULL : err);
+	epoch_free(epoch);
+	*trying = NULL;
 	return written < 0 ? written : ret;
+}
+
+int epoch_close_for(const struct profile_waiter *waiter, struct epoch *epoch, struct error *err)
+{
+	int ret = epoch_try_close(waiter, &epoch, err);
+	epoch_free(epoch);
+	return ret;
 }
 
 void epoch_discard(struct epoch *epoch)

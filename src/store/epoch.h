@@ -9,9 +9,12 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "base/span.h"
 
 struct error;
 struct epoch;
@@ -38,10 +41,13 @@ struct epoch_options {
 	mode_t mode;	       /* 0: 0600 */
 	const char *open_path; /* of the open folder; NULL: PATH.open */
 	/*
-	 * Called with the profile that is about to be written, also a leftover's; may
-	 * change it. 0 or a negative errno value with *err, and then nothing is closed.
+	 * Called with the profile that is about to be written, also a leftover's, and before that
+	 * with what epoch_merge_last() adds to it; may change it. 0 or a negative errno value with
+	 * *err, and then nothing is closed.
 	 */
 	int (*before_close)(void *context, struct profile *profile, struct error *err);
+	/* Called after each before_close(), once the closed file is there or cannot be written. */
+	void (*after_close)(void *context);
 	void *context;
 	size_t context_bytes; /* of *context, which is copied unless this is 0 */
 };
@@ -53,6 +59,9 @@ int epoch_open_with(const char *path, const struct epoch_options *options, struc
  * anew. 0 also when there is none; -EBUSY when it has a living writer.
  */
 int epoch_close_leftover(const char *path, const struct epoch_options *options, struct error *err);
+/* Whether such an error says that what is there is no epoch, or a damaged one, and not what keeps
+ * it from being closed now. */
+bool epoch_leftover_is_damaged(int code);
 
 /*
  * Adds `delta` and makes it durable before it returns. On failure (disk full)
@@ -62,6 +71,24 @@ int epoch_close_leftover(const char *path, const struct epoch_options *options, 
  * epoch_close() fail, and the file holds what was merged before.
  */
 int epoch_merge(struct epoch *epoch, const struct profile *delta, struct error *err);
+
+/*
+ * As epoch_merge(), of the last delta before the epoch is closed. Its stash, the larger part of it,
+ * is handed to before_close() (a database has it elsewhere) instead of being kept and written
+ * twice; what that leaves, or cannot do, is merged as usual. Changes the delta.
+ */
+int epoch_merge_last(struct epoch *epoch, struct profile *delta, struct error *err);
+
+/*
+ * Puts labels (profile/source_labels.h, lines of text) on the epoch, beside those that it has: on
+ * all that it holds and on what is merged later. Durable before it returns. On failure (disk full)
+ * the epoch remembers them all the same, and a later merge or the closing writes them.
+ */
+int epoch_label(struct epoch *epoch, struct span labels, struct error *err);
+
+/* Adds `delta` in memory alone; the next epoch_merge(), or the closing, writes it. Fails as that when
+ * memory runs out. */
+int epoch_hold(struct epoch *epoch, const struct profile *delta, struct error *err);
 
 /* All that was merged, for reports while collecting. Owned by the epoch. */
 const struct profile *epoch_profile(const struct epoch *epoch);
@@ -77,6 +104,12 @@ int epoch_close(struct epoch *epoch, struct error *err);
 /* As epoch_close(), but once `waiter` (profile_writer.h; may be NULL) is gone it returns -ECANCELED
  * and the open folder stays. */
 int epoch_close_for(const struct profile_waiter *waiter, struct epoch *epoch, struct error *err);
+
+/*
+ * As epoch_close_for(), but while the closed file cannot be written the epoch stays as it was, to
+ * be closed again: on a disk that is full now. *epoch becomes NULL once it is freed.
+ */
+int epoch_try_close(const struct profile_waiter *waiter, struct epoch **epoch, struct error *err);
 
 /* Frees the epoch and removes the open folder: nothing was recorded. */
 void epoch_discard(struct epoch *epoch);

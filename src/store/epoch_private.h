@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/buffer.h"
 #include "store/epoch.h"
 #include "store/open_folder.h"
 #include "store/profile_writer.h"
@@ -27,6 +28,7 @@ struct epoch {
 	struct stored *stored; /* for each table of the profile that the file has */
 	size_t stored_count;
 	size_t stored_entries; /* of the byte pool */
+	struct buffer labels;  /* that every source gets, as epoch_label() was told */
 	void *own_context;     /* the copy of options.context, or NULL */
 	int broken;	       /* negative errno value: memory ran out inside a merge */
 };

@@ -12,12 +12,11 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/small_file.h"
+#include "store/database_epochs.h"
 #include "store/open_folder.h"
 #include "store/page_file.h"
 #include "store/profile_header.h"
 #include "store/write_ahead_log.h"
-
-#define OPEN_ENDING ".open"
 
 #define HEAD_BYTES	 512 /* enough to recognise other kinds of files */
 #define READ_PIECE_BYTES (UINT64_C(1) << 20)
@@ -338,14 +337,15 @@ bool file_source_recognise(const void *bytes, size_t size)
 	return profile_header_is_ours(bytes, size);
 }
 
-/* Whether a path ends in ".open", also with the slash that a shell adds to a folder's name. */
+/* Whether a path ends in ".open", or ".damaged" as what was put aside (database_epochs.h), also
+ * with the slash that a shell adds to a folder's name. */
 static bool is_open_name(const char *path)
 {
-	size_t length = strlen(path);
-	while (length && path[length - 1] == '/')
-		length--;
-	return length > strlen(OPEN_ENDING) &&
-	       strncmp(path + length - strlen(OPEN_ENDING), OPEN_ENDING, strlen(OPEN_ENDING)) == 0;
+	struct span name = span_of_text(path);
+	while (span_ends_with(name, "/"))
+		name.size--;
+	return epoch_name_ends_with(name, EPOCH_OPEN_ENDING) ||
+	       epoch_name_ends_with(name, EPOCH_DAMAGED_ENDING);
 }
 
 bool file_source_is_open_folder(const char *path)
@@ -397,7 +397,7 @@ int file_source_open(struct file_source *source, const char *path, struct error 
 	source->is_open_epoch = is_open_name(path);
 	if (source->is_open_epoch || lstat(path, &found) == 0 || errno != ENOENT)
 		return open_path(source, path, err);
-	if (asprintf(&open_name, "%s" OPEN_ENDING, path) < 0)
+	if (asprintf(&open_name, "%s" EPOCH_OPEN_ENDING, path) < 0)
 		return failed(err, -ENOMEM, path);
 	if (lstat(open_name, &found) < 0)
 		return open_path(source, path, err);

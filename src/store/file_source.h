@@ -56,7 +56,8 @@ void file_source_close(struct file_source *source); /* for CLEANUP(); also right
  */
 int file_source_open_pages(struct file_source *source, const char *path, struct error *err);
 
-/* Whether a folder is that of an open epoch, which profile_file_read() reads, and no database. */
+/* Whether a folder is that of an open epoch, or of one that was put aside as damaged, which
+ * profile_file_read() reads, and no database. */
 bool file_source_is_open_folder(const char *path);
 
 /* Whether the first bytes of a file are those of a profile (at least 100 of them, or the whole

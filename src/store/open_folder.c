@@ -210,8 +210,7 @@ static int no_folder(const struct open_folder *folder, int code, struct error *e
 				 folder->path, (unsigned)found.st_uid);
 	if (!S_ISDIR(found.st_mode))
 		return error_set(err, -ENOTDIR,
-				 "cannot write '%s': it is no folder of an open profile; move it "
-				 "away to record here",
+				 "cannot write '%s': it is no folder of an open profile",
 				 folder->path);
 	return failed(err, code, folder->path);
 }
@@ -226,11 +225,16 @@ static int reopen_profile(struct open_folder *reopened, struct error *err)
 		return errno == ENOENT ? 0 : failed(err, -errno, path);
 	if (fstat(reopened->profile, &found) < 0)
 		return failed(err, -errno, path);
-	if (!S_ISREG(found.st_mode) || found.st_uid != geteuid())
+	if (!S_ISREG(found.st_mode))
+		return error_set(err, -EPROTO,
+				 "cannot write '%s': '" OPEN_FOLDER_PROFILE
+				 "' in it is no regular file",
+				 path);
+	if (found.st_uid != geteuid())
 		return error_set(err, -EPERM,
 				 "cannot write '%s': '" OPEN_FOLDER_PROFILE
-				 "' in it is no regular file of ours",
-				 path);
+				 "' in it belongs to another user (uid %u)",
+				 path, (unsigned)found.st_uid);
 	int ret = replace_lock(reopened->profile);
 	if (ret == -EAGAIN)
 		return error_set(err, -EBUSY, "cannot write '%s': another recording is writing it",
@@ -278,6 +282,11 @@ int open_folder_remove(struct open_folder *folder, struct error *err)
 	if (ret == 0 && named && output_is_named(folder->parent, passing, folder->folder) &&
 	    unlinkat(folder->parent, passing, AT_REMOVEDIR) < 0)
 		ret = -errno;
+	/* What somebody put into it stays where he finds it. */
+	if (ret == -ENOTEMPTY &&
+	    renameat2(folder->parent, passing, folder->parent, name, RENAME_NOREPLACE) < 0 &&
+	    errno == EINVAL) /* not there; and a folder replaces none but an empty one */
+		renameat(folder->parent, passing, folder->parent, name);
 	if (ret == 0)
 		ret = replace_sync_folder(folder->parent);
 	return ret < 0 ? failed(err, ret, folder->path) : 0;

@@ -41,11 +41,13 @@ int open_folder_make(const char *path, mode_t mode, const void *bytes, size_t si
 /*
  * Opens and locks the folder that a dead recorder of the same user left at `path`. 0; -ENOENT:
  * nothing is there, without *err; -EBUSY: its recorder lives; -EPERM: it is another
- * user's, or others may write in it; -ENOTDIR: it is no folder; with *err.
+ * user's, or others may write in it; -ENOTDIR, -EPROTO: it is no folder, or the profile in it no
+ * file; with *err.
  */
 int open_folder_reopen(const char *path, struct open_folder *out, struct error *err);
 
-/* Removes the folder with all that SQLite has in it. 0 or a negative errno value with *err. */
+/* Removes the folder with all that SQLite has in it. 0 or a negative errno value with *err;
+ * -ENOTEMPTY: there is more in it, and that stays, under the same name. */
 int open_folder_remove(struct open_folder *folder, struct error *err);
 
 /* Closes the descriptors and frees the path; the folder stays. Does nothing to OPEN_FOLDER_NONE or

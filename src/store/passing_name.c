@@ -31,6 +31,13 @@ int passing_name_make(const char *name, const char *purpose, char made[PASSING_N
 	return 0;
 }
 
+bool passing_name_is(const char *name, const char *purpose)
+{
+	size_t size = strlen(name), tail = strlen(purpose) + RANDOM_CHARACTERS;
+	return size > tail && strncmp(name + size - tail, purpose, strlen(purpose)) == 0 &&
+	       strspn(name + size - RANDOM_CHARACTERS, alphabet) == RANDOM_CHARACTERS;
+}
+
 void passing_names_each(int folder, const char *name, const char *purpose,
 			void (*each)(int folder, const char *found))
 {

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define PASSING_NAME_BYTES 256 /* NAME_MAX and the NUL */
@@ -14,6 +15,9 @@
  * negative errno value.
  */
 int passing_name_make(const char *name, const char *purpose, char made[PASSING_NAME_BYTES]);
+
+/* Whether the name is one of that purpose, of whatever NAME. */
+bool passing_name_is(const char *name, const char *purpose);
 
 /* Calls `each` with every such name of NAME in `folder`; their order is the folder's. */
 void passing_names_each(int folder, const char *name, const char *purpose,

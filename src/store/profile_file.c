@@ -267,8 +267,8 @@ int profile_file_read_unlinked(const char *path, struct profile **out,
 	return ret < 0 ? ret : load_source(&source, PROFILE_FILE_WHOLE, out, info, err);
 }
 
-int profile_file_read_sources(const char *path, struct profile **out,
-			      struct profile_file_info *info, struct error *err)
+static int read_tables(const char *path, bool with_images, struct profile **out,
+		       struct profile_file_info *info, struct error *err)
 {
 	CLEANUP(file_source_close) struct file_source source = { .no_links = true };
 	int ret = file_source_open_pages(&source, path, err);
@@ -277,9 +277,22 @@ int profile_file_read_sources(const char *path, struct profile **out,
 	if (ret < 0)
 		return ret;
 	const struct profile_reader_options options = { .name = source.name,
-							.file_bytes = source.content_bytes };
+							.file_bytes = source.content_bytes,
+							.with_images = with_images };
 	*info = (struct profile_file_info){ .file_bytes = source.file_bytes };
 	return profile_reader_load_sources(&source.guard, &options, out, err);
+}
+
+int profile_file_read_sources(const char *path, struct profile **out,
+			      struct profile_file_info *info, struct error *err)
+{
+	return read_tables(path, false, out, info, err);
+}
+
+int profile_file_read_images(const char *path, struct profile **out, struct profile_file_info *info,
+			     struct error *err)
+{
+	return read_tables(path, true, out, info, err);
 }
 
 int profile_file_read_folder(int folder, const char *name, struct profile **out, struct error *err)

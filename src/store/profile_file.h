@@ -65,6 +65,10 @@ int profile_file_read_unlinked(const char *path, struct profile **out,
 int profile_file_read_sources(const char *path, struct profile **out,
 			      struct profile_file_info *info, struct error *err);
 
+/* The same with the table "image": what the epoch needs the stash of. */
+int profile_file_read_images(const char *path, struct profile **out, struct profile_file_info *info,
+			     struct error *err);
+
 /*
  * Writes the canonical form of `profile` beside `path`, syncs it, renames it
  * over `path` and syncs the folder: at every moment `path` is the old file or

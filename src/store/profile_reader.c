@@ -178,7 +178,9 @@ int profile_reader_load_sources(struct guard *guard, const struct profile_reader
 	int ret = begin_load(&load);
 	for (size_t i = 0; ret == 0 && i < load.relation_count; i++) {
 		struct relation *relation = &load.relations[i];
-		if (strcmp(relation->name, profile_table_name(PROFILE_SOURCE)) != 0)
+		if (strcmp(relation->name, profile_table_name(PROFILE_SOURCE)) != 0 &&
+		    (!options->with_images ||
+		     strcmp(relation->name, profile_table_name(PROFILE_IMAGE)) != 0))
 			continue;
 		ret = load_place_relation(&load, relation);
 		if (ret == 0)

@@ -40,6 +40,7 @@ struct profile_reader_options {
 	void *fault_context;
 	bool ignore_seal;  /* for fuzzing what lies behind it */
 	bool without_code; /* as PROFILE_FILE_WITHOUT_CODE (profile_file.h) */
+	bool with_images;  /* profile_reader_load_sources(): the table "image", too */
 };
 
 /* What reading found. */
@@ -51,7 +52,8 @@ struct profile_reader_counts {
 	unsigned unknown_tables;
 };
 
-/* As profile_reader_load(), but reads only the table "source", and does not check the seal. */
+/* As profile_reader_load(), but reads only the table "source", or "image", too, and does not check
+ * the seal. */
 int profile_reader_load_sources(struct guard *guard, const struct profile_reader_options *options,
 				struct profile **out, struct error *err);
 

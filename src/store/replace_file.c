@@ -13,6 +13,8 @@
 #include "base/write_all.h"
 #include "store/output_folder.h"
 
+#define REPLACE_PURPOSE ".new."
+
 int replace_sync_folder(int folder)
 {
 	return fsync(folder) < 0 && errno != EINVAL ? -errno : 0;
@@ -97,12 +99,26 @@ static void remove_stale(int folder, const char *name)
 		unlinkat(folder, name, 0);
 }
 
+bool replace_is_new_name(const char *name)
+{
+	return passing_name_is(name, REPLACE_PURPOSE);
+}
+
+bool replace_remove_stale(int folder, const char *name)
+{
+	struct stat found;
+	if (!replace_is_new_name(name))
+		return false;
+	remove_stale(folder, name);
+	return fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
 /* Makes and locks the new file. Its mode is 0600 for now, so no other user can lock it. */
 static int make_new(struct replacement *made)
 {
 	const char *name = output_base_name(made->path);
 	for (int attempt = 0; attempt < 3; attempt++) {
-		int ret = passing_name_make(name, ".new.", made->passing);
+		int ret = passing_name_make(name, REPLACE_PURPOSE, made->passing);
 		if (ret < 0)
 			return ret;
 		int fd = openat(made->folder, made->passing,
@@ -131,7 +147,7 @@ static int keep_old(int folder, const char *name)
 	char passing[PASSING_NAME_BYTES];
 	if (asprintf(&old, "%s.old", name) < 0)
 		return -ENOMEM;
-	int ret = passing_name_make(name, ".new.", passing);
+	int ret = passing_name_make(name, REPLACE_PURPOSE, passing);
 	if (ret < 0)
 		return ret;
 	if (linkat(folder, name, folder, passing, 0) < 0) {
@@ -158,7 +174,7 @@ int replace_begin(const char *path, mode_t mode, struct replacement *made, struc
 	int ret = check_name(made->folder, path, REPLACE_DROP, err);
 	if (ret < 0)
 		return ret;
-	passing_names_each(made->folder, output_base_name(path), ".new.", remove_stale);
+	passing_names_each(made->folder, output_base_name(path), REPLACE_PURPOSE, remove_stale);
 	ret = make_new(made);
 	return ret < 0 ? failed(err, ret, path) : 0;
 }

@@ -51,6 +51,13 @@ void replace_release(struct replacement *made);
  */
 int replace_file_check(const char *path, enum replace_earlier earlier, struct error *err);
 
+/* Whether a file of this name is one that is being written to replace another, or was when its
+ * writer was killed. */
+bool replace_is_new_name(const char *name);
+/* Removes NAME, what a killed writer left under a passing name in the folder, if it is one, ours,
+ * and nobody writes it. Whether it did. */
+bool replace_remove_stale(int folder, const char *name);
+
 /* fsync(2) of a folder; where the file system has none for folders (EINVAL) that is no error. 0 or
  * negative errno. */
 int replace_sync_folder(int folder);

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ struct hash128;
 
 #define STASH_PACK_MAX_BYTES   (128u << 20) /* unpacked: the longest record twice */
 #define STASH_PACK_MAX_RECORDS (1u << 20)
+#define PACK_FILE_MOST_BYTES   (STASH_PACK_MAX_BYTES / 4) /* compressed */
 #define STASH_PACK_NAME_BYTES  33 /* 32 hexadecimal digits and NUL */
 /* an image's: two names of at most 128 digits, a writer's 16, two marks between, NUL */
 #define STASH_FOLDER_NAME_BYTES 280
@@ -43,6 +45,8 @@ void stash_folder_name_of(const struct profile_image *image, const struct hash12
  * in the pack they have canonical order. 0 or -ENOMEM. */
 int stash_pack_encode(const struct profile *profile, uint32_t image, const uint32_t *rows,
 		      size_t count, struct buffer *out);
+/* Whether it is a pack of earlier versions. */
+bool stash_pack_is_old(const void *bytes, size_t size);
 /* The name of a pack by its bytes: SHA-256 cut to 16 bytes; for a pack of earlier versions, XXH3.
  */
 void stash_pack_name(const void *bytes, size_t size, char name[STASH_PACK_NAME_BYTES]);

@@ -11,6 +11,8 @@
 #include "image/elf_file.h"
 #include "symbol/symbol_table.h"
 
+#define PIECE_BYTES ((size_t)1 << 20)
+
 /* Bytes that read like a branch: whether an instruction really ends there, decoding shows. */
 struct hit {
 	uint64_t place; /* of its opcode */
@@ -57,15 +59,15 @@ static int32_t read_s32(const uint8_t *bytes)
 }
 
 /* E9 rel32, and 0F 80 to 8F rel32. */
-static int search_long(const struct flow_gathering *gathering, struct span code, uint64_t vaddr,
-		       struct hits *hits)
+static int search_long(const struct flow_gathering *gathering, struct span code, size_t from,
+		       size_t to, uint64_t vaddr, struct hits *hits)
 {
-	const uint8_t *bytes = code.data;
+	const uint8_t *bytes = code.data, *stop = bytes + to;
 	for (size_t opcode_bytes = 1; opcode_bytes <= 2; opcode_bytes++) {
 		uint8_t wanted = opcode_bytes == 1 ? 0xe9 : 0x0f;
 		size_t size = opcode_bytes + 4;
-		const uint8_t *at = bytes;
-		while ((at = memchr(at, wanted, code.size - (size_t)(at - bytes))) != NULL) {
+		const uint8_t *at = bytes + from;
+		while ((at = memchr(at, wanted, (size_t)(stop - at))) != NULL) {
 			size_t offset = (size_t)(at++ - bytes);
 			if (code.size - offset < size)
 				break;
@@ -106,12 +108,12 @@ static int search_short(const struct flow_gathering *gathering, struct span code
 	return 0;
 }
 
-static int search_x86(const struct flow_gathering *gathering, struct span code, uint64_t vaddr,
-		      struct hits *hits)
+static int search_beside(const struct flow_gathering *gathering, struct span code, uint64_t vaddr,
+			 struct hits *hits)
 {
 	enum { REACH = 130 };
 	const struct chosen *chosen = &gathering->chosen;
-	int ret = search_long(gathering, code, vaddr, hits);
+	int ret = 0;
 	for (size_t i = 0; ret == 0 && i < chosen->count; i++) {
 		const struct chosen_function *function = &chosen->list[i];
 		if (function->last < vaddr || function->first - vaddr > code.size + REACH)
@@ -200,10 +202,11 @@ static bool branch_target(uint32_t word, uint64_t vaddr, uint64_t *target)
 	return true;
 }
 
-static int search_aarch64(struct flow_gathering *gathering, struct span code, uint64_t vaddr)
+static int search_aarch64(struct flow_gathering *gathering, struct span code, size_t from,
+			  size_t to, uint64_t vaddr)
 {
 	const uint8_t *bytes = code.data;
-	for (size_t at = -vaddr & 3; at < code.size && code.size - at >= 4; at += 4) {
+	for (size_t at = from + (-(vaddr + from) & 3); at < to && code.size - at >= 4; at += 4) {
 		uint32_t word;
 		uint64_t target;
 		memcpy(&word, bytes + at, sizeof(word));
@@ -221,13 +224,20 @@ static int search_aarch64(struct flow_gathering *gathering, struct span code, ui
 
 /* ---- */
 
+/* In pieces, since it may be a hundred megabytes of a file. */
 static int search(struct flow_gathering *gathering, struct span code, uint64_t vaddr,
 		  struct hits *hits)
 {
-	if (code.size == 0)
-		return 0;
-	return gathering->isa == ISA_X86_64 ? search_x86(gathering, code, vaddr, hits)
-					    : search_aarch64(gathering, code, vaddr);
+	const uint8_t *bytes = code.data;
+	bool x86 = gathering->isa == ISA_X86_64;
+	int ret = 0;
+	for (size_t from = 0, to; ret == 0 && from < code.size; from = to) {
+		to = code.size - from < PIECE_BYTES ? code.size : from + PIECE_BYTES;
+		ret = x86 ? search_long(gathering, code, from, to, vaddr, hits)
+			  : search_aarch64(gathering, code, from, to, vaddr);
+		elf_file_let_go_of(gathering->file, (struct span){ bytes + from, to - from });
+	}
+	return ret == 0 && x86 ? search_beside(gathering, code, vaddr, hits) : ret;
 }
 
 int flow_find_branches(struct flow_gathering *gathering)

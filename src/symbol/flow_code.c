@@ -9,6 +9,8 @@
 
 #include "image/elf_file.h"
 
+#define PARTS_HELD 512 /* the pages of about so many functions are in memory at once */
+
 /* Addresses that registers hold, as far as the instructions before, in address order, show: AArch64
  * makes an address with two instructions. */
 struct pages {
@@ -202,6 +204,8 @@ int flow_read_code(struct flow_gathering *gathering)
 			ret = flow_add_tables(gathering, &references);
 		vaddr_list_release(&references.data);
 		vaddr_list_release(&references.anchors);
+		if (from / PARTS_HELD != to / PARTS_HELD)
+			elf_file_let_go(gathering->file);
 	}
 	free(parts);
 	return ret;

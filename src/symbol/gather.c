@@ -51,6 +51,7 @@ static bool debug_matches(const struct elf_file *file, const struct elf_file *de
 
 #define WINDOW_BYTES 4096
 #define HAND_OVER_NS UINT64_C(20000000)
+#define FUNCTIONS_HELD 512 /* the pages of no more are in memory at once */
 
 struct gathering {
 	const struct elf_file *file;
@@ -256,9 +257,14 @@ static int add_functions(struct gathering *gathering, const uint64_t *vaddrs, si
 {
 	const struct symbol_table *table = gathering->table;
 	int ret = 0;
-	for (size_t i = 0; ret == 0 && i < table->count; i++)
-		if (gathering->chosen[i])
-			ret = add_function(gathering, &table->list[i], what & part);
+	size_t added = 0;
+	for (size_t i = 0; ret == 0 && i < table->count; i++) {
+		if (!gathering->chosen[i])
+			continue;
+		ret = add_function(gathering, &table->list[i], what & part);
+		if (++added % FUNCTIONS_HELD == 0)
+			elf_file_let_go(gathering->file);
+	}
 	return ret < 0 ? ret : add_windows(gathering, vaddrs, count, what, part);
 }
 
@@ -271,6 +277,9 @@ static int gather_from(const struct elf_file *file, const struct elf_file *debug
 	int ret = symbol_table_build(file, debug, &table);
 	if (ret < 0)
 		return ret;
+	elf_file_let_go(file);
+	if (debug)
+		elf_file_let_go(debug);
 	struct gathering gathering = { .file = file,
 				       .table = &table,
 				       .out = out,
@@ -297,10 +306,12 @@ static int gather_from(const struct elf_file *file, const struct elf_file *debug
 	}
 	if (ret == 0 && (what & GATHER_CODE))
 		ret = add_functions(&gathering, vaddrs, count, what, GATHER_CODE);
+	elf_file_let_go(file);
 	if (ret == 0 && (what & GATHER_CODE) && (what & GATHER_FLOW))
 		ret = hand_over(&gathering, GATHER_FUNCTIONS | GATHER_CODE);
 	if (ret == 0 && (what & GATHER_FLOW))
 		ret = gather_flow(file, &table, gathering.chosen, out);
+	elf_file_let_go(file);
 	if (ret == 0 && (what & GATHER_LINES) && lines_fd >= 0) {
 		ret = hand_over(&gathering, GATHER_FUNCTIONS | GATHER_CODE | GATHER_FLOW);
 		if (ret == 0)

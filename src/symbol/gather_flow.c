@@ -209,6 +209,7 @@ static int gather_all(struct flow_gathering *gathering)
 		ret = find_pads(gathering);
 	if (ret == 0)
 		ret = find_pointers(gathering);
+	elf_file_let_go(gathering->file);
 	if (ret == 0)
 		ret = flow_read_code(gathering);
 	if (ret == 0)

@@ -20,8 +20,11 @@
 #include "base/budget.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/heap.h"
+#include "base/only_fd.h"
 #include "base/sanitizers.h"
 #include "confine/confinement.h"
+#include "symbol/helper_nursery.h"
 
 #define END_WAIT_MS	     200 /* for a helper that ends; one that hangs in the kernel is reaped later */
 #define KILL_WAIT_MS	     5			/* for one that was killed when it gave no answer */
@@ -29,6 +32,7 @@
 #define PARSER_MEMORY_BYTES  ((rlim_t)4 << 30)
 #define INHERITED_STEP_BYTES ((rlim_t)64 << 20)
 #define HELPER_OPEN_FILES    64
+#define LONG_REQUEST_NS	     UINT64_C(20000000) /* may have taken much memory */
 #define HELPER_CANNOT_START  71 /* exit status; HELPER_OUT_OF_MEMORY is another */
 
 static void apply_haste(struct helper *helper)
@@ -65,26 +69,41 @@ uint64_t helper_cpu_ns(const struct helper *helper)
 	return helper->ended_cpu_ns + (helper->pid ? running_cpu_ns(helper->pid) : 0);
 }
 
-int helper_start(struct helper *helper, struct error *err)
+static pid_t fork_here(const struct helper *helper, const int pair[2])
 {
-	int pair[2];
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-		return error_set(err, -errno, "cannot start a helper process: %s", strerror(errno));
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(pair[0]);
 		helper->run(pair[1]);
 		_exit(0);
 	}
-	int number = errno;
+	return pid < 0 ? -errno : pid;
+}
+
+/* The process, whose socket becomes the helper's, or a negative errno. */
+static pid_t fork_helper(struct helper *helper, bool from_nursery)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+		return -errno;
+	pid_t pid =
+		from_nursery ? helper_nursery_fork(helper->run, pair[1]) : fork_here(helper, pair);
 	close(pair[1]);
-	if (pid < 0) {
+	if (pid < 0)
 		close(pair[0]);
-		return error_set(err, -number, "cannot start a helper process: %s",
-				 strerror(number));
-	}
+	else
+		helper->socket = pair[0];
+	return pid;
+}
+
+int helper_start(struct helper *helper, struct error *err)
+{
+	pid_t pid = fork_helper(helper, true);
+	if (pid < 0)
+		pid = fork_helper(helper, false);
+	if (pid < 0)
+		return error_set(err, pid, "cannot start a helper process: %s", strerror(-pid));
 	helper->pid = pid;
-	helper->socket = pair[0];
 	helper->usual.raised = false;
 	haste_follow(pid);
 	apply_haste(helper);
@@ -385,20 +404,10 @@ static int detach(int *socket)
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null < 0)
-		return -errno;
-	for (int fd = 0; fd < 3; fd++)
-		if (dup2(null, fd) < 0)
-			return -errno;
-	if (*socket != HELPER_SOCKET && dup3(*socket, HELPER_SOCKET, O_CLOEXEC) < 0)
-		return -errno;
+	int ret = only_fd(*socket);
 	*socket = HELPER_SOCKET;
-	if (close_range(HELPER_SOCKET + 1, ~0u, 0) != 0) {
-		long limit = sysconf(_SC_OPEN_MAX); /* Linux before 5.9 */
-		for (int fd = HELPER_SOCKET + 1; fd < limit; fd++)
-			close(fd);
-	}
+	if (ret < 0)
+		return ret;
 	return chdir("/") == 0 ? 0 : -errno;
 }
 
@@ -468,6 +477,7 @@ void helper_serve(const struct helper_service *service, int socket)
 	while (message_receive(socket, &request, MESSAGE_NO_DEADLINE) == 0) {
 		struct message answer = { 0 };
 		struct error err = { 0 };
+		uint64_t begin_ns = clock_monotonic_ns();
 		if (service->without_rights)
 			limit_cpu_time(request.header.timeout_ms);
 		int ret = service->serve(service->context, &request, &answer, &err);
@@ -482,6 +492,8 @@ void helper_serve(const struct helper_service *service, int socket)
 		ret = message_send(socket, &answer, MESSAGE_NO_DEADLINE);
 		message_release(&answer);
 		message_release(&request);
+		if (clock_monotonic_ns() - begin_ns > LONG_REQUEST_NS)
+			heap_trim();
 		if (ret < 0)
 			break;
 	}

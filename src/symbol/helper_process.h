@@ -6,10 +6,10 @@
  * Make it early, while the process is small and has no threads. One thread at a
  * time. A request costs 20 to 40 us plus the work.
  *
- * A helper starts as a copy of this process: its environment and the memory that
- * others share with us are taken away, what else lies in memory is not. So a helper that
- * is started late, or anew, has a copy of what this process knew by then, but can send it
- * to nobody but this process.
+ * A helper starts as a copy of this process, or of its nursery (symbol/helper_nursery.h): its
+ * environment and the memory that others share with us are taken away, what else lies in memory is
+ * not. So where there is no nursery a helper that is started late, or anew, has a copy of what this
+ * process knew by then, but can send it to nobody but this process.
  */
 #pragma once
 
@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/only_fd.h"
 #include "machine/haste.h"
 #include "symbol/reader_message.h"
 
@@ -110,7 +111,7 @@ uint64_t helper_waited_ns(const struct helper *helper);
 uint64_t helper_cpu_ns(const struct helper *helper);
 
 /* ---- the helper's own side */
-#define HELPER_SOCKET 3
+#define HELPER_SOCKET ONLY_FD
 
 /* Exit status when a library ran out of memory. */
 #define HELPER_OUT_OF_MEMORY 72

@@ -1,6 +1,6 @@
 mkdir empty
 for arguments in "" "frob" "list" "list empty" "merge out" "merge out nowhere.prof" "merge empty empty" \
-	"list empty --since yesterday"; do
+	"list empty --since tomorrow" "list empty --since yesterday"; do
 	status=0
 	# shellcheck disable=SC2086
 	culprit db $arguments || status=$?

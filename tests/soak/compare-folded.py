@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares two profiles of the same seconds, exported as folded stacks.
 
-usage: compare-folded.py [--spoil] [--same-period] ONE OTHER
+usage: compare-folded.py [--spoil] [--same-period] [--before=COMMAND] ONE OTHER
 
 ONE.ns, ONE.samples and OTHER's likewise: `culprit export --all` and the same with --samples.
 
@@ -13,7 +13,9 @@ may be 1.5 at most and each deviation 4 standard errors, or what one of a thousa
 passes where that is more (few rows there, many rows here). --spoil moves the largest stack of ONE to its caller, which
 must be found. --same-period says that both had one fixed period: what a sample stands for, in rows of at least
 300 samples and of as many on either side, may differ by 1 %; of rows that hold other samples, too, nothing is
-known, as one that follows a delayed one stands for less. More than half of the rows must be as large on either side. Exits 1 when they disagree.
+known, as one that follows a delayed one stands for less. More than half of the rows must be as large on either side.
+--before=COMMAND says that ONE also holds what processes whose names begin so did before OTHER began and after it
+ended: their rows may have more in ONE, and not less. Exits 1 when they disagree.
 """
 import collections
 import math
@@ -87,7 +89,7 @@ def chi2_allowed(rows):
     return max(CHI2_MOST, (1 - spread + 3.09 * spread ** 0.5) ** 3)
 
 
-def compare(kind, ours, theirs):
+def compare(kind, ours, theirs, before):
     found = []
     for key in set(ours) | set(theirs):
         (a, n), (b, m) = ours.get(key, (0, 0)), theirs.get(key, (0, 0))
@@ -95,6 +97,8 @@ def compare(kind, ours, theirs):
             continue
         # of a row that one side lacks, the other's samples alone tell how sure that is
         z = (a - b) / math.sqrt(variance(a, n) + variance(b, m))
+        if before and key[0].startswith(before) and z > 0:
+            continue
         found.append((abs(z), z, a, n, b, m, key))
     if not found:
         sys.exit(f"compare-folded: no {kind} have {LEAST_SAMPLES} samples: record longer")
@@ -132,7 +136,8 @@ def main():
     ours, theirs = sums(*one), sums(*other)
     for name, (ns, samples) in zip(names, (one, other)):
         print(f"{name}: {sum(samples.values())} samples, {sum(ns.values()) / 1e9:.3f} s, {len(ns)} stacks")
-    verdicts = [compare(kind, ours[kind], theirs[kind]) for kind in ours]
+    before = next((option.partition("=")[2] for option in sys.argv[1:] if option.startswith("--before=")), None)
+    verdicts = [compare(kind, ours[kind], theirs[kind], before) for kind in ours]
     if "--same-period" in sys.argv:
         verdicts += [not weights_differ(kind, ours[kind], theirs[kind]) for kind in ours]
     sys.exit(0 if all(verdicts) else 1)

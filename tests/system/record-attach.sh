@@ -14,7 +14,7 @@ for thread in worker-0 worker-1 worker-2; do
 done
 expect_equal "samples of others" "$(samples threads.prof 12 $pid)" "$(samples threads.prof)"
 
-tid=$(ls /proc/$pid/task | tail -n 1)
+tid=$(grep -lx worker-2 /proc/$pid/task/*/comm | cut -d / -f 5)
 ticks() { # of CPU time that the thread had, ten milliseconds each
 	awk '{ print $14 + $15 }' "/proc/$pid/task/$tid/stat"
 }

@@ -51,8 +51,7 @@ expect_equal "message" "$(cat err)" "culprit: there is no control group '$PWD' b
 # Its removal ends a recording that nothing else ends.
 culprit record --quiet -F 100 --cgroup "$group" -o removed.prof &
 recording=$!
-# its timers come last
-while ! ls -l /proc/$recording/fd | grep -q timerfd; do sleep 0.05; done
+await_sampling $recording
 kill -0 $recording || fail "it ended while the group was there"
 leave
 inside= outside=

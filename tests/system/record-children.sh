@@ -63,7 +63,7 @@ kill $worker $forking $server
 parent=$(awk '{ print $4 }' /proc/$grandchild/stat)
 culprit record --quiet -F 500 -p "$parent" --children --merge-interval 10ms -o end.prof &
 recording=$!
-while ! ls -l /proc/$recording/fd | grep -q timerfd; do sleep 0.01; done # its timers come last
+await_sampling $recording
 kill "$parent"
 while [ -e "/proc/$parent" ]; do sleep 0.01; done
 before_grandchild=$(ticks $grandchild)

@@ -19,9 +19,11 @@ loops=$!
 compiler=$!
 trap 'kill $loops $compiler 2>/dev/null || true' EXIT
 sleep 0.3
-culprit record -q -a --engine bpf -e cpu-clock -F 2500 --duration 4s -o bpf.prof &
+# long beside what they differ in, which is when each begins and what it does at its end
+culprit record -q -a --engine bpf -e cpu-clock -F 2500 --duration 8s -o bpf.prof &
 bpf=$!
-culprit record -q -a --engine ring -e cpu-clock -F 2500 --duration 4s -o ring.prof
+await_sampling $bpf
+culprit record -q -a --engine ring -e cpu-clock -F 2500 --duration 8s -o ring.prof
 wait $bpf
 kill $loops $compiler
 

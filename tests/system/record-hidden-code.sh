@@ -17,5 +17,5 @@ named deleted.prof
 culprit record --quiet -F 2000 -o memfd.prof -- "$KERNELS/busy" memfd 0.4
 named memfd.prof
 
-culprit record --quiet -F 2000 -o jit.prof -- "$KERNELS/busy" jit 0.8
+culprit record --quiet -e cpu-clock -F 2000 -o jit.prof -- "$KERNELS/busy" jit 0.8
 expect_between "milliseconds of run-time code" $(($(estimate jit.prof 3 jit 10 jit_work) / 1000000)) 500 1000

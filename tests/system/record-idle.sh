@@ -43,22 +43,22 @@ check() {
 
 # What an interrupt costs is not known where others run in most of the time.
 for attempt in 1 2 3; do
-	culprit record --quiet -a -F 5000 --no-random --duration 1s -o idle.prof
+	culprit record --quiet -a -e cpu-clock -F 5000 --no-random --duration 1s -o idle.prof
 	! culprit report --json idle.prof | jq -e '.events[0].bill.idle_interrupt_ns' >/dev/null || break
 done
 check idle.prof 5000
-culprit record --quiet -a -F 5000 --duration 2s -o random.prof
+culprit record --quiet -a -e cpu-clock -F 5000 --duration 2s -o random.prof
 check random.prof 5000
 
 "$KERNELS/busy" threads "$(nproc)" 30 &
 pid=$!
 trap 'kill $pid 2>/dev/null || true' EXIT
 while [ "$(ls /proc/$pid/task | wc -l)" != $(($(nproc) + 1)) ]; do sleep 0.01; done
-culprit record --quiet -a -F 5000 --duration 500ms -o busy.prof
+culprit record --quiet -a -e cpu-clock -F 5000 --duration 500ms -o busy.prof
 check busy.prof 5000
 [ "$ns" = - ] || expect_between "interrupts while idle, of a busy machine" \
 	"$(ratio "$count" "$(culprit report --json busy.prof | jq '.events[0].bill.overflows')")" 0 0.2
-culprit record --quiet -a -F 5000 --epoch 1s --duration 1300ms -o epochs
+culprit record --quiet -a -e cpu-clock -F 5000 --epoch 1s --duration 1300ms -o epochs
 check epochs 5000
 
 # Events that count no time have no timer.

@@ -25,6 +25,8 @@ int main(void)
 }
 END
 cc -O1 -static many.c -o many
+measure_unhindered 300ms
+
 stall many prog 25 $many
 parent=$stalled
 
@@ -37,21 +39,21 @@ beside children "$CULPRIT" record -q -F 500 --duration 300ms -p "$parent" --chil
 		"$CULPRIT" record -q -F 500 --duration 300ms -p "$parent" -o own/own.prof
 await_beside
 
-expect_ended all "a recording of all" 0 300 5000
+expect_ended all "a recording of all" 0 300 $((unhindered_ms + 4000))
 culprit report -q --limit 0 --by image,procedure all.prof >report
 expect_match "names of another program's" "$(grep victim report)" "busy"
 expect_between "processes that did not answer" "$(bill all.prof left_out_names_unanswered)" 1 4
 
 # Nobody pays, so each of them would be waited for half a second: 20 in all.
-expect_ended unlimited "a recording without limits" 0 300 9000
+expect_ended unlimited "a recording without limits" 0 300 $((unhindered_ms + 8000))
 expect_match "what is said of them, without limits" "$(cat unlimited.said)" "in time: '/proc/[0-9]*/stat', '/proc/"
 culprit report -q --limit 0 --by image,procedure unlimited.prof >report
 expect_match "names of another program's, without limits" "$(grep victim report)" "busy"
 
 # The one that waits first uses up what all may take, while root's recorder is urgent for as long.
-expect_ended children "a recording with children" 0 300 9000
+expect_ended children "a recording with children" 0 300 $((unhindered_ms + 8000))
 expect_match "what is said of them" "$(cat children.said)" \
 	"process [0-9]* below is not watched: the kernel waits for the end of an execve\(\) of its, which does not come; $((many - 1)) more like it"
 
 # Whose they are himself: he trusts them.
-[ ! -e own.ended ] || expect_ended own "a recording of one's own" 0 300 9000
+[ ! -e own.ended ] || expect_ended own "a recording of one's own" 0 300 $((unhindered_ms + 8000))

@@ -12,7 +12,7 @@ without_bpf() {
 without_bpf true 2>said || skip "no capability can be left out here: $(cat said)"
 (while :; do "$KERNELS/two_loops" 100000000; done) >/dev/null &
 loop=$!
-trap 'kill $loop 2>/dev/null || true; echo $before >$paranoid' EXIT
+trap 'kill $loop 2>/dev/null || true; restore_settings' EXIT
 
 # Root without the right to load programs, beside root with it.
 bytes_of_a_sample() { # NAME
@@ -70,6 +70,7 @@ nobody() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 nobody ./busy split 0.1 2>/dev/null || skip "another user cannot run programs here"
+guard_setting $paranoid
 echo -1 >$paranoid
 (exec setpriv --reuid 65534 --regid 65534 --clear-groups ./culprit record -q -a -e cpu-clock -F 1000 --duration 4s -o raised.prof) 2>said &
 recorder=$!

@@ -28,7 +28,7 @@ if culprit record -q -a --engine bpf -e cpu-clock -F 1000 --duration 100ms -o tr
 	stopped="$stopped $tables"
 fi
 for recorder in $recorders; do
-	await_events "$recorder"
+	await_sampling "$recorder"
 done
 sleep 1
 kill -STOP $stopped

@@ -8,7 +8,7 @@ limit=/proc/sys/kernel/perf_event_max_sample_rate
 before=$(cat $limit)
 "$KERNELS/busy" split 60 &
 busy=$!
-trap 'kill $busy 2>/dev/null || true; echo $before >$limit 2>/dev/null || true' EXIT
+trap 'kill $busy 2>/dev/null || true; restore_settings 2>/dev/null || true' EXIT
 throttled() { # ENGINE PERIOD
 	culprit record -a --engine $1 -e cpu-clock -c $2 --duration 1s -o $1.prof 2>said || fail "$1: $(cat said)"
 	culprit report --json $1.prof | jq '.events[0].bill.throttled'
@@ -18,6 +18,7 @@ for engine in bpf ring; do
 	expect_equal "times that 500 samples a second were stopped, $engine" "$(throttled $engine 2000000)" 0
 	! grep -q "stopped events" said || fail "$engine: $(cat said)"
 done
+guard_setting $limit
 echo 4000 >$limit 2>/dev/null || skip "kernel.perf_event_max_sample_rate cannot be set here"
 for engine in bpf ring; do
 	expect_between "times that 10,000 were stopped where 4,000 may be, $engine" "$(throttled $engine 100000)" 20 5000

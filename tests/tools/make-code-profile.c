@@ -11,6 +11,7 @@
  * arm64: one function. large: one of 5000 instructions, each with samples.
  * copy: a copy loop on a Cortex-A53, with the samples of that in Figure 2 of Anderson et al.,
  * SOSP 1997, but for one load that issues alone here. copy-clocked: of cpu-clock instead of cycles.
+ * copy-slower: it waits half as long again at the store that waits most.
  * counted: compute with samples of cycles and of instructions, both precise. clocked: of cpu-clock
  * instead of cycles. branched: with samples of cycles, interpreted for where branches went.
  * kernel: a procedure of the kernel that lets interrupts in.
@@ -345,7 +346,11 @@ static uint32_t precise_clock(struct maker *maker)
 	return id;
 }
 
-static void make_copy(struct maker *maker, bool clocked)
+#define WAITING_STORE 13 /* of the loop */
+
+enum copied { COPIED, COPIED_CLOCKED, COPIED_SLOWER };
+
+static void make_copy(struct maker *maker, enum copied how)
 {
 	static const struct {
 		uint32_t word;
@@ -372,12 +377,16 @@ static void make_copy(struct maker *maker, bool clocked)
 	};
 	uint32_t words[sizeof(loop) / sizeof(loop[0])];
 	add_source(maker, "aarch64", "Arm", "MIDR 0x410fd034");
-	maker->cycles = clocked ? precise_clock(maker) : precise_event(maker, "cycles");
+	maker->cycles =
+		how == COPIED_CLOCKED ? precise_clock(maker) : precise_event(maker, "cycles");
 	uint32_t program = image(maker, IMAGE_FILE, "\x53\x53", "/opt/no/program", NULL);
 	for (size_t i = 0; i < sizeof(loop) / sizeof(loop[0]); i++) {
 		words[i] = loop[i].word;
-		if (loop[i].samples)
-			sample(maker, maker->cycles, program, 0x9800 + 4 * i, loop[i].samples);
+		uint64_t samples = loop[i].samples;
+		if (how == COPIED_SLOWER && i == WAITING_STORE)
+			samples += samples / 2;
+		if (samples)
+			sample(maker, maker->cycles, program, 0x9800 + 4 * i, samples);
 	}
 	function(maker, program, 0x9800, 0x9800 + sizeof(words) - 1, "copy", 0, 0);
 	code(maker, program, 0x9800, words, sizeof(words));
@@ -611,9 +620,11 @@ int main(int argc, char **argv)
 	else if (strcmp(argv[1], "large") == 0)
 		make_large(&maker);
 	else if (strcmp(argv[1], "copy") == 0)
-		make_copy(&maker, false);
+		make_copy(&maker, COPIED);
 	else if (strcmp(argv[1], "copy-clocked") == 0)
-		make_copy(&maker, true);
+		make_copy(&maker, COPIED_CLOCKED);
+	else if (strcmp(argv[1], "copy-slower") == 0)
+		make_copy(&maker, COPIED_SLOWER);
 	else if (strcmp(argv[1], "counted") == 0)
 		make_counted(&maker, COUNTED_CYCLES);
 	else if (strcmp(argv[1], "clocked") == 0)

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/count_of.h"
 #include "profile/bill.h"
 #include "profile/stash.h"
 #include "store/epoch.h"
@@ -111,6 +112,26 @@ static void make_idle(struct test_profile *test)
 }
 
 /* A command and what it took, of a machine that did other work besides. */
+/* The same where programs in the kernel timed one sample in 64: 265 in the table, 60 stacks. */
+static void make_timed(struct test_profile *test)
+{
+	make_clock(test);
+	test_bill(test, 0, BILL_TIMED_HITS, 200);
+	test_bill(test, 0, BILL_TIMED_HIT_NS, 60000);
+	test_bill(test, 0, BILL_TIMED_MISSES, 65);
+	test_bill(test, 0, BILL_TIMED_MISS_NS, 72500);
+	test_bill(test, 0, BILL_TIMED_STACKS, 60);
+	test_bill(test, 0, BILL_TIMED_STACK_NS, 180000);
+}
+
+/* Stacks alone are walked in the kernel. */
+static void make_timed_stacks(struct test_profile *test)
+{
+	make_clock(test);
+	test_bill(test, 0, BILL_TIMED_STACKS, 60);
+	test_bill(test, 0, BILL_TIMED_STACK_NS, 180000);
+}
+
 static void make_command(struct test_profile *test)
 {
 	make_clock(test);
@@ -369,6 +390,32 @@ static void make_contexts(struct test_profile *test)
 	}
 }
 
+/* Where processes run: services of the machine and of a user, containers, a session. */
+static void make_groups(struct test_profile *test)
+{
+#define GROUPS_CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	static const struct {
+		const char *comm, *cgroup;
+		uint64_t samples;
+	} groups[] = {
+		{ "nginx", "/system.slice/web.service", 300 },
+		{ "nginx", "/system.slice/web.service/workers", 100 },
+		{ "nginx", "/system.slice/shop.service", 200 },
+		{ "nginx", "/user.slice/user-1000.slice/user@1000.service/app.slice/web.service",
+		  50 },
+		{ "bash", "/user.slice/user-1000.slice/session-3.scope", 40 },
+		{ "nginx", "/system.slice/docker-" GROUPS_CONTAINER ".scope", 150 },
+		{ "nginx", "/lxc.payload.old\033[2J/system.slice/web.service", 60 },
+		{ "kworker", "/", 100 },
+	};
+	test_source(test, "web7", 4, 1000 * MS);
+	add_clock(test, "cpu-clock");
+	for (size_t i = 0; i < COUNT_OF(groups); i++) {
+		as(test, groups[i].comm, groups[i].cgroup);
+		test_flat(test, "serve", groups[i].samples, MS);
+	}
+}
+
 /* Names that would do something to a terminal, and one that is no UTF-8. */
 static void make_hostile(struct test_profile *test)
 {
@@ -522,6 +569,8 @@ static const struct {
 	{ "interpreted", make_interpreted },
 	{ "idle", make_idle },
 	{ "stepped", make_stepped },
+	{ "timed", make_timed },
+	{ "timed-stacks", make_timed_stacks },
 	{ "command", make_command },
 	{ "attached", make_attached },
 	{ "user-side", make_user_side },
@@ -531,6 +580,7 @@ static const struct {
 	{ "stacks", make_stacks },
 	{ "broken", make_broken },
 	{ "contexts", make_contexts },
+	{ "groups", make_groups },
 	{ "hostile", make_hostile },
 	{ "empty", make_empty },
 	{ "build-before", make_build_before },

@@ -9,14 +9,18 @@ trap 'rm -rf "$copy"' EXIT
 
 "$check" "$root"
 
+mkdir "$copy/docs"
+cp -r "$root/src" "$copy/src"
+cp "$root/docs/architecture.md" "$copy/docs/"
+
 # violate FILE INCLUDE REASON
 violate() {
-	rm -rf "$copy/src" "$copy/docs"
-	mkdir -p "$copy/docs"
-	cp -r "$root/src" "$copy/src"
-	cp "$root/docs/architecture.md" "$copy/docs/"
-	mkdir -p "$copy/src/$(dirname "$1")"
-	printf '#include "%s"\n' "$2" >>"$copy/src/$1"
+	file=$copy/src/$1
+	had=$copy/had
+	rm -f "$had"
+	[ ! -e "$file" ] || cp -p "$file" "$had"
+	mkdir -p "$(dirname "$file")"
+	printf '#include "%s"\n' "$2" >>"$file"
 	if said=$("$check" "$copy"); then
 		echo "not found: $1 includes $2"
 		exit 1
@@ -25,6 +29,11 @@ violate() {
 	*"$3"*) ;;
 	*) echo "$1 includes $2: said '$said', not '$3'"; exit 1 ;;
 	esac
+	if [ -e "$had" ]; then
+		mv "$had" "$file"
+	else
+		rm -r "$(dirname "$file")"
+	fi
 }
 violate image/elf.c machine/cpu.h 'image and machine are siblings'
 violate base/error.c cli/message.h 'base lies below cli'

@@ -10,6 +10,7 @@
 #include "analyze/figures/column_match.h"
 #include "analyze/compare/compare_base.h"
 #include "analyze/compare/compare_rank.h"
+#include "analyze/compare/compare_runs.h"
 #include "analyze/compare/compare_scope.h"
 #include "analyze/report/page_notes.h"
 #include "analyze/report/report_make.h"
@@ -130,6 +131,18 @@ static size_t column_of(const struct comparison *comparison, size_t before)
 	return comparison->column_count;
 }
 
+/* Whether each run counted both or neither: else their sums are of different runs, and their
+ * quotient of none. */
+static bool same_runs(const struct comparison *comparison, size_t a, size_t b)
+{
+	for (size_t side = 0; side < 2; side++)
+		for (size_t run = 0; run < comparison->side_runs[side]; run++)
+			if (compare_runs_have(comparison, side, a, run) !=
+			    compare_runs_have(comparison, side, b, run))
+				return false;
+	return true;
+}
+
 static int find_pairs(struct comparison *comparison, struct error *err)
 {
 	const struct event_columns *a = &comparison->before->columns;
@@ -144,7 +157,8 @@ static int find_pairs(struct comparison *comparison, struct error *err)
 			continue;
 		for (size_t k = 0; k < b->pair_count; k++) {
 			if (b->pairs[k].cycles != comparison->columns[cycles].after ||
-			    b->pairs[k].instructions != comparison->columns[instructions].after)
+			    b->pairs[k].instructions != comparison->columns[instructions].after ||
+			    !same_runs(comparison, cycles, instructions))
 				continue;
 			bool grouped = a->pairs[i].samples == RATIO_GROUPED &&
 				       b->pairs[k].samples == RATIO_GROUPED;
@@ -203,31 +217,41 @@ static void scale_cpi(struct estimate *cpi, double factor)
 	cpi->high *= factor;
 }
 
+/* Without noises: one run a side. */
 static struct difference_split split_of(const struct comparison *comparison, size_t pair,
 					const struct cell_change *cycles,
-					const struct cell_change *instructions)
+					const struct cell_change *instructions,
+					const struct difference_noise *cycles_noise,
+					const struct difference_noise *instructions_noise)
 {
 	const struct compared_pair *p = &comparison->pairs[pair];
 	const struct difference_event *event = &comparison->columns[p->cycles].event;
 	double factor = comparison->columns[p->instructions].event.step / event->step;
 	struct difference_split split =
-		difference_split_of(event, cycles, instructions, p->samples);
+		cycles_noise ? difference_split_of_runs(event, cycles, instructions, p->samples,
+							cycles_noise, instructions_noise)
+			     : difference_split_of(event, cycles, instructions, p->samples);
 	scale_cpi(&split.before_cpi, factor);
 	scale_cpi(&split.after_cpi, factor);
 	return split;
 }
 
-static int fill_row(struct comparison *comparison, const struct match_group *group,
-		    struct compared_row *row)
+static void begin_row(const struct comparison *comparison, const struct match_group *group,
+		      struct compared_row *row)
 {
 	*row = (struct compared_row){ .match = group->kind,
 				      .before_count = group->before_count,
 				      .after_count = group->after_count,
+				      .group = group,
 				      .q = NAN };
 	if (group->before_count)
 		row->before = &comparison->before->rows[group->before[0]];
 	if (group->after_count)
 		row->after = &comparison->after->rows[group->after[0]];
+}
+
+static int fill_row(struct comparison *comparison, struct compared_row *row)
+{
 	row->changes = arena_allocate(&comparison->arena,
 				      comparison->column_count * sizeof(*row->changes));
 	row->splits = arena_allocate(&comparison->arena,
@@ -237,10 +261,11 @@ static int fill_row(struct comparison *comparison, const struct match_group *gro
 	bool constant = is_constant(comparison, row);
 	for (size_t i = 0; i < comparison->column_count; i++) {
 		const struct compared_column *column = &comparison->columns[i];
-		struct cell_change cells = change_of(comparison, group, i);
-		row->changes[i] = difference_of(
+		struct cell_change cells = change_of(comparison, row->group, i);
+		row->changes[i] = difference_of_runs(
 			&column->event, &cells,
-			constant && i == comparison->main ? DIFFERENCE_WITHIN : column->overlap);
+			constant && i == comparison->main ? DIFFERENCE_WITHIN : column->overlap,
+			row->noises ? &row->noises[i] : NULL);
 	}
 	for (size_t i = 0; i < comparison->pair_count; i++) {
 		const struct compared_pair *pair = &comparison->pairs[i];
@@ -248,26 +273,32 @@ static int fill_row(struct comparison *comparison, const struct match_group *gro
 		const struct difference *n = &row->changes[pair->instructions];
 		row->splits[i] =
 			split_of(comparison, i, &(struct cell_change){ c->before, c->after },
-				 &(struct cell_change){ n->before, n->after });
+				 &(struct cell_change){ n->before, n->after },
+				 row->noises ? &row->noises[pair->cycles] : NULL,
+				 row->noises ? &row->noises[pair->instructions] : NULL);
 	}
 	return 0;
 }
 
 static void fill_wholes(struct comparison *comparison)
 {
+	bool runs = compare_runs_known(comparison);
 	for (size_t i = 0; i < comparison->column_count; i++) {
 		struct compared_column *column = &comparison->columns[i];
 		struct cell_change cells = { column->event.before_whole,
 					     column->event.after_whole };
-		column->whole = difference_of(&column->event, &cells, column->overlap);
+		column->whole = difference_of_runs(&column->event, &cells, column->overlap,
+						   runs ? &column->whole_noise : NULL);
 	}
 	for (size_t i = 0; i < comparison->pair_count; i++) {
 		struct compared_pair *pair = &comparison->pairs[i];
 		const struct difference_event *c = &comparison->columns[pair->cycles].event;
 		const struct difference_event *n = &comparison->columns[pair->instructions].event;
-		pair->whole = split_of(comparison, i,
-				       &(struct cell_change){ c->before_whole, c->after_whole },
-				       &(struct cell_change){ n->before_whole, n->after_whole });
+		pair->whole = split_of(
+			comparison, i, &(struct cell_change){ c->before_whole, c->after_whole },
+			&(struct cell_change){ n->before_whole, n->after_whole },
+			runs ? &comparison->columns[pair->cycles].whole_noise : NULL,
+			runs ? &comparison->columns[pair->instructions].whole_noise : NULL);
 	}
 }
 
@@ -304,18 +335,23 @@ static int make_report(struct comparison *comparison, const struct compare_side 
 
 static int fill_rows(struct comparison *comparison, struct error *err)
 {
-	int ret = matching_init(&comparison->matching, comparison->before, comparison->after, err);
+	int ret = matching_init(&comparison->matching, comparison->before, comparison->after,
+				compare_runs_known(comparison) ? MATCHING_RUNS : MATCHING_ONE_RUN,
+				err);
 	if (ret < 0)
 		return ret;
 	size_t count = comparison->matching.count;
 	comparison->all = calloc(count + 1, sizeof(*comparison->all));
 	if (!comparison->all)
 		return out_of_memory(err);
-	for (size_t i = 0; i < count; i++)
-		if (fill_row(comparison, &comparison->matching.groups[i], &comparison->all[i]) < 0)
-			return out_of_memory(err);
 	comparison->row_count = count;
-	return 0;
+	for (size_t i = 0; i < count; i++)
+		begin_row(comparison, &comparison->matching.groups[i], &comparison->all[i]);
+	ret = compare_runs_judge(comparison, err);
+	for (size_t i = 0; ret == 0 && i < count; i++)
+		if (fill_row(comparison, &comparison->all[i]) < 0)
+			ret = out_of_memory(err);
+	return ret;
 }
 
 static int make(struct comparison *comparison, const struct compare_side *before,
@@ -331,15 +367,17 @@ static int make(struct comparison *comparison, const struct compare_side *before
 	for (size_t i = 0; ret == 0 && i < comparison->column_count; i++)
 		ret = check_wholes(comparison, &comparison->columns[i], err);
 	if (ret == 0)
+		ret = compare_runs_init(comparison, before, after, err);
+	if (ret == 0)
 		ret = find_pairs(comparison, err);
 	if (ret == 0)
 		ret = compare_choose_base(comparison, before, after, err);
+	if (ret == 0)
+		ret = fill_rows(comparison, err);
 	if (ret < 0)
 		return ret;
 	fill_wholes(comparison);
-	ret = fill_rows(comparison, err);
-	if (ret == 0)
-		ret = compare_rank(comparison, err);
+	ret = compare_rank(comparison, err);
 	if (ret == 0 && compare_note_doubts(comparison) < 0)
 		ret = out_of_memory(err);
 	return ret;
@@ -367,6 +405,7 @@ void compare_free(struct comparison *comparison)
 	report_free(comparison->before);
 	report_free(comparison->after);
 	matching_release(&comparison->matching);
+	compare_runs_release(comparison);
 	arena_release(&comparison->arena);
 	free(comparison->columns);
 	free(comparison->pairs);

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/compare/compare_runs.h"
 #include "analyze/compare/comparison.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/order.h"
 
 const char *const compare_sort_names[COMPARE_SORTS] = {
 	[COMPARE_BY_CHANGE] = "change", [COMPARE_BY_PERCENT] = "percent",
@@ -101,32 +103,12 @@ static int find_growth(struct comparison *comparison, struct error *err)
 
 /* ---- order, and the rest */
 
-static int compare_numbers(double a, double b) /* the larger first, NAN last */
-{
-	if (isnan(a) || isnan(b))
-		return isnan(a) - isnan(b);
-	return (a < b) - (a > b);
-}
-
-static int compare_texts(const char *a, const char *b)
-{
-	return !a || !b ? !a - !b : strcmp(a, b);
-}
-
 static int compare_names(const struct compared_row *a, const struct compared_row *b)
 {
 	const struct report_row *x = a->before ? a->before : a->after;
 	const struct report_row *y = b->before ? b->before : b->after;
-	int order = 0;
-	for (size_t part = 0; order == 0 && part < REPORT_PARTS; part++)
-		order = compare_texts(x->texts[part], y->texts[part]);
-	if (!order)
-		order = compare_texts(x->image_name, y->image_name);
-	if (!order)
-		order = (x->line > y->line) - (x->line < y->line);
-	if (!order)
-		order = (x->cpu > y->cpu) - (x->cpu < y->cpu);
-	return order;
+	int order = report_compare_names(x, y);
+	return order ? order : order_numbers(x->cpu, y->cpu);
 }
 
 static int rank(const struct difference *change)
@@ -151,10 +133,10 @@ static int compare_rows(const void *left, const void *right, void *context)
 	int order = 0;
 	switch (comparison->options.sort) {
 	case COMPARE_BY_BEFORE:
-		order = compare_numbers(x->before_scaled, y->before_scaled);
+		order = order_figures(x->before_scaled, y->before_scaled);
 		break;
 	case COMPARE_BY_AFTER:
-		order = compare_numbers((double)x->after.estimate, (double)y->after.estimate);
+		order = order_figures((double)x->after.estimate, (double)y->after.estimate);
 		break;
 	case COMPARE_BY_NAME:
 		order = compare_names(a, b);
@@ -162,13 +144,13 @@ static int compare_rows(const void *left, const void *right, void *context)
 	case COMPARE_BY_PERCENT:
 		order = rank(x) - rank(y);
 		if (!order)
-			order = compare_numbers(percent_of(x), percent_of(y));
+			order = order_figures(percent_of(x), percent_of(y));
 		break;
 	default:
 		order = rank(x) - rank(y);
 	}
 	if (!order)
-		order = compare_numbers(fabs(x->change.value), fabs(y->change.value));
+		order = order_figures(fabs(x->change.value), fabs(y->change.value));
 	if (!order)
 		order = compare_names(a, b);
 	/* as the reports have them, which is the same order every time */
@@ -191,13 +173,36 @@ static bool is_small(const struct comparison *comparison, const struct compared_
 	return comparison->options.min_percent > 0;
 }
 
+/* The changes of the rows left out, whose cells are in `rest` and whose groups are listed. */
+static int fill_rest(struct comparison *comparison, const struct cell_change *rest,
+		     const struct match_group *const *groups)
+{
+	comparison->rest = arena_allocate(&comparison->arena,
+					  comparison->column_count * sizeof(*comparison->rest));
+	if (!comparison->rest)
+		return -ENOMEM;
+	bool runs = compare_runs_known(comparison);
+	for (size_t c = 0; c < comparison->column_count; c++) {
+		struct difference_noise noise;
+		if (runs && compare_runs_noise_of(comparison, groups, comparison->rest_count, c,
+						  &noise) < 0)
+			return -ENOMEM;
+		comparison->rest[c] =
+			difference_of_runs(&comparison->columns[c].event, &rest[c],
+					   comparison->columns[c].overlap, runs ? &noise : NULL);
+	}
+	return 0;
+}
+
 /* Leaves in `rows` what is shown, and sums up what is not. */
 static int cut_rows(struct comparison *comparison)
 {
+	CLEANUP(free_pointer)
+	const struct match_group **groups = calloc(comparison->row_count + 1, sizeof(*groups));
 	struct cell_change *rest =
 		arena_allocate(&comparison->arena, comparison->column_count * sizeof(*rest));
 	comparison->rows = calloc(comparison->row_count + 1, sizeof(*comparison->rows));
-	if (!rest || !comparison->rows)
+	if (!rest || !comparison->rows || !groups)
 		return -ENOMEM;
 	size_t kept = 0;
 	for (size_t i = 0; i < comparison->row_count; i++) {
@@ -207,7 +212,7 @@ static int cut_rows(struct comparison *comparison)
 			comparison->rows[kept++] = *row;
 			continue;
 		}
-		comparison->rest_count++;
+		groups[comparison->rest_count++] = row->group;
 		for (size_t c = 0; c < comparison->column_count; c++) {
 			cell_add(&rest[c].before, &row->changes[c].before);
 			cell_add(&rest[c].after, &row->changes[c].after);
@@ -217,12 +222,7 @@ static int cut_rows(struct comparison *comparison)
 	bool overlap = comparison->options.report.view != REPORT_FLAT;
 	if (comparison->rest_count == 0 || overlap)
 		return 0;
-	comparison->rest = arena_allocate(&comparison->arena,
-					  comparison->column_count * sizeof(*comparison->rest));
-	for (size_t c = 0; comparison->rest && c < comparison->column_count; c++)
-		comparison->rest[c] = difference_of(&comparison->columns[c].event, &rest[c],
-						    comparison->columns[c].overlap);
-	return comparison->rest ? 0 : -ENOMEM;
+	return fill_rest(comparison, rest, groups);
 }
 
 int compare_rank(struct comparison *comparison, struct error *err)

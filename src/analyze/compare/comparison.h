@@ -10,6 +10,7 @@
 #include "analyze/compare/row_match.h"
 #include "analyze/figures/difference.h"
 #include "analyze/report/report.h"
+#include "analyze/report/run_cells.h"
 
 struct error;
 struct resolver;
@@ -18,6 +19,8 @@ struct compare_side {
 	const struct profile *profile;
 	struct resolver *resolver;
 	const char *event; /* the one event of this side; NULL: as the options say */
+	size_t runs;	   /* that the profile was marked of (profile/runs.h); 0: it is one, not
+			      marked */
 };
 
 enum compare_sort {
@@ -45,9 +48,14 @@ struct compare_options {
 /* An event that both sides have. */
 struct compared_column {
 	size_t before, after; /* columns of the two reports */
+	size_t runs[2];	      /* of each side, that counted the event: all figures are of these */
 	struct difference_event event;
 	enum difference_overlap overlap;
 	struct difference whole; /* of the totals that shares are of */
+	struct difference_noise whole_noise;
+	/* How runs of a row usually scatter beyond counting, as a variance over the squared mean;
+	 * NAN: not known */
+	double usual_noise;
 };
 
 struct compared_pair {
@@ -62,7 +70,9 @@ struct compared_row {
 	size_t before_count, after_count;	 /* rows of that name */
 	struct difference *changes;		 /* by column, of the cells that the row shows */
 	struct difference_split *splits;	 /* by pair */
-	double q;				 /* of the main column; NAN: no error known */
+	struct difference_noise *noises;	 /* by column, between runs; NULL: one run a side */
+	const struct match_group *group;
+	double q;	       /* of the main column; NAN: no error known */
 	double growth_percent; /* of the main column: change in percent of the total before */
 	bool grown;	       /* by more than options.fail_above_percent */
 };
@@ -90,6 +100,14 @@ struct comparison {
 	bool total_grown;
 	size_t grown_count;		   /* rows with `grown`, those of the rest too */
 	const struct compared_row **grown; /* the most first */
+
+	size_t side_runs[2];  /* before, after: 1 or more; figures are of their sums */
+	double *exposures[2]; /* by run: what its costs are in proportion to, for `base`; of
+				 DIFFERENCE_TOTAL NULL, as each column has its own total. NULL with
+				 one run a side */
+	struct cell *work[2]; /* by run: what DIFFERENCE_SECOND (nanoseconds), _EVENT and _FUNCTION
+				 count; NULL of others */
+	struct run_cells run_cells[2];
 
 	const char **notes; /* what makes the two doubtful to compare, one sentence each */
 	size_t note_count;

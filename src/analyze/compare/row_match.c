@@ -74,6 +74,7 @@ struct side {
 	const struct report *report;
 	uint32_t *group_of; /* by row */
 	bool *known_by_id;  /* by image */
+	bool *split;	    /* by row: its image has several builds among the runs of a side */
 };
 
 /* False when the row has no key of that kind. */
@@ -174,6 +175,7 @@ static void join_release(struct join *join)
 	for (size_t s = 0; s < 2; s++) {
 		free(join->sides[s].group_of);
 		free(join->sides[s].known_by_id);
+		free(join->sides[s].split);
 		free(join->entry_of[s]);
 	}
 	free(join->entries);
@@ -209,6 +211,17 @@ static int add_key(struct join *join, size_t side, uint32_t row, const struct bu
 	return 0;
 }
 
+/* Of a split image rows that have a name go by it, and others by their build. */
+static bool is_left_for_name(const struct side *side, uint32_t row, enum key_kind kind,
+			     struct buffer *key)
+{
+	if (!side->split[row] || (kind != KEY_BUILD && kind != KEY_BUILD_ID))
+		return false;
+	bool named = put_key(side, &side->report->rows[row], KEY_NAME, key);
+	buffer_empty(key);
+	return named;
+}
+
 static int collect_keys(struct join *join, enum key_kind kind)
 {
 	CLEANUP(buffer_release) struct buffer key = { 0 };
@@ -220,6 +233,7 @@ static int collect_keys(struct join *join, enum key_kind kind)
 			join->entry_of[s][i] = NO_GROUP;
 			buffer_empty(&key);
 			if (side->group_of[i] != NO_GROUP ||
+			    is_left_for_name(side, i, kind, &key) ||
 			    !put_key(side, &side->report->rows[i], kind, &key))
 				continue;
 			int ret = add_key(join, s, i, &key);
@@ -251,6 +265,25 @@ static void make_groups(struct join *join, enum key_kind kind)
 				entry->group = (uint32_t)matching->count++;
 				matching->groups[entry->group].kind = kinds[kind];
 			}
+			side->group_of[i] = entry->group;
+		}
+	}
+}
+
+/* The rows of one name that the other side lacks, of images that were built anew between runs. The
+ * keys are those of names. */
+static void join_split(struct join *join)
+{
+	for (size_t s = 0; s < 2; s++) {
+		const struct side *side = &join->sides[s];
+		for (uint32_t i = 0; i < side->report->row_count; i++) {
+			if (!side->split[i] || join->entry_of[s][i] == NO_GROUP)
+				continue;
+			struct key_entry *entry = &join->entries[join->entry_of[s][i]];
+			if (entry->rows[1 - s])
+				continue;
+			if (entry->group == NO_GROUP)
+				entry->group = (uint32_t)join->matching->count++;
 			side->group_of[i] = entry->group;
 		}
 	}
@@ -401,6 +434,95 @@ static int compare_images(struct side *left, struct side *right)
 	return find_known_by_id(right, &of_right, &of_left);
 }
 
+/* ---- images that were built anew between runs */
+
+/* An image's name, and the first image that has it on each side. */
+struct image_name {
+	const char *name;
+	uint32_t first[2]; /* 0: none */
+	bool split;
+};
+
+struct image_names {
+	struct image_name *list;
+	size_t count;
+	struct hash_index index;
+};
+
+static void image_names_release(struct image_names *names)
+{
+	free(names->list);
+	hash_index_release(&names->index);
+}
+
+static bool same_name(const void *rows, uint32_t position, const void *wanted)
+{
+	return strcmp(((const struct image_name *)rows)[position].name, wanted) == 0;
+}
+
+/* The name's entry, made where `names` lacks it; NULL: out of memory. */
+static struct image_name *find_name(struct image_names *names, const char *name)
+{
+	uint64_t hash = hash_bytes(name, strlen(name));
+	uint32_t at = hash_index_find(&names->index, hash, same_name, names->list, name);
+	if (at != HASH_INDEX_NONE)
+		return &names->list[at];
+	if (hash_index_add(&names->index, hash, (uint32_t)names->count) < 0)
+		return NULL;
+	names->list[names->count] = (struct image_name){ .name = name };
+	return &names->list[names->count++];
+}
+
+static bool has_image(const struct report_row *row)
+{
+	return row->image && row->image_name;
+}
+
+/* Sees which names are of several builds on a side. */
+static int collect_names(const struct side *side, size_t at, struct image_names *names)
+{
+	for (size_t i = 0; i < side->report->row_count; i++) {
+		const struct report_row *row = &side->report->rows[i];
+		if (!has_image(row))
+			continue;
+		struct image_name *name = find_name(names, row->image_name);
+		if (!name)
+			return -ENOMEM;
+		if (!name->first[at])
+			name->first[at] = row->image;
+		if (name->first[at] == row->image)
+			continue;
+		struct profile_image a = image_of(side->report, name->first[at]);
+		struct profile_image b = image_of(side->report, row->image);
+		name->split |= !profile_image_same_build(&a, &b);
+	}
+	return 0;
+}
+
+/* Fills `split` of both sides: with one run a side, no row's. */
+static int find_split(struct join *join, enum matching_runs runs)
+{
+	CLEANUP(image_names_release) struct image_names names = { 0 };
+	size_t all = join->sides[0].report->row_count + join->sides[1].report->row_count;
+	names.list = calloc(all + 1, sizeof(*names.list));
+	if (!names.list)
+		return -ENOMEM;
+	for (size_t s = 0; s < 2; s++) {
+		struct side *side = &join->sides[s];
+		side->split = calloc(side->report->row_count + 1, sizeof(*side->split));
+		if (!side->split || (runs == MATCHING_RUNS && collect_names(side, s, &names) < 0))
+			return -ENOMEM;
+	}
+	for (size_t s = 0; runs == MATCHING_RUNS && s < 2; s++)
+		for (size_t i = 0; i < join->sides[s].report->row_count; i++) {
+			const struct report_row *row = &join->sides[s].report->rows[i];
+			/* every name has its entry */
+			join->sides[s].split[i] =
+				has_image(row) && find_name(&names, row->image_name)->split;
+		}
+	return 0;
+}
+
 static int join_init(struct join *join, struct matching *matching, const struct report *before,
 		     const struct report *after)
 {
@@ -427,15 +549,19 @@ static int join_init(struct join *join, struct matching *matching, const struct 
 }
 
 int matching_init(struct matching *matching, const struct report *before,
-		  const struct report *after, struct error *err)
+		  const struct report *after, enum matching_runs runs, struct error *err)
 {
 	*matching = (struct matching){ 0 };
 	CLEANUP(join_release) struct join join;
 	int ret = join_init(&join, matching, before, after);
+	if (ret == 0)
+		ret = find_split(&join, runs);
 	for (int kind = 0; ret == 0 && kind < KEY_KINDS; kind++) {
 		ret = collect_keys(&join, (enum key_kind)kind);
 		if (ret == 0)
 			make_groups(&join, (enum key_kind)kind);
+		if (ret == 0 && kind == KEY_NAME)
+			join_split(&join);
 	}
 	if (ret == 0) {
 		group_the_rest(&join);

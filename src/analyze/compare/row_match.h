@@ -4,6 +4,10 @@
  *
  * Code of the same build is matched by address. Other code is matched by name,
  * since a change of the code is what one compares for.
+ *
+ * Where a side is of several runs, an image may have been built anew between them: what runs have
+ * of a procedure is in one row each build then. Rows of such an image are matched by name whatever
+ * their builds, and those of one name are one group though the other side has none.
  */
 #pragma once
 
@@ -38,7 +42,9 @@ struct matching {
 	uint32_t *rows; /* that the groups point into */
 };
 
+enum matching_runs { MATCHING_ONE_RUN, MATCHING_RUNS };
+
 /* Every row of both is in exactly one group. Returns 0 or -ENOMEM with *err. */
 int matching_init(struct matching *matching, const struct report *before,
-		  const struct report *after, struct error *err);
+		  const struct report *after, enum matching_runs runs, struct error *err);
 void matching_release(struct matching *matching);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/figures/count_test.h"
+#include "base/student_t.h"
 
 #define Z		  COUNT_TEST_Z_95
 #define SIGNIFICANCE	  0.05
@@ -20,11 +21,53 @@ const char *const difference_verdict_names[] = { [DIFFERENCE_NO_ERROR_KNOWN] = "
 						 [DIFFERENCE_NOISE] = "noise",
 						 [DIFFERENCE_SIGNIFICANT] = "significant" };
 
+/* ---- noise of runs */
+
+/* Beyond, Student's t is the normal distribution to all digits shown. */
+#define DEGREES_MOST 1e5
+
+/* Square of how much longer an interval is than sampling alone makes it. */
+static double stretch_of(const struct difference_noise *noise)
+{
+	if (!noise)
+		return 1;
+	double t = noise->degrees < DEGREES_MOST ? student_t_quantile(0.025, noise->degrees) : Z;
+	return noise->factor * t * t / (Z * Z);
+}
+
+/* The normal deviate of a two-sided p. */
+static double deviate_of(double p)
+{
+	double low = 0, high = 40; /* where p is the least double */
+	while (high - low > 1e-9 * high) {
+		double middle = (low + high) / 2;
+		if (count_test_two_sided(middle) > p)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A p that holds for a known variance, where it is known by so many degrees of freedom. */
+static double p_of_runs(double p, const struct difference_noise *noise)
+{
+	if (!noise || !(noise->degrees < DEGREES_MOST) || !(p < 1))
+		return p;
+	return fmin(1, 2 * student_t_upper(deviate_of(p), noise->degrees));
+}
+
 /* ---- scales */
 
 struct difference_scale difference_scale_raw(void)
 {
 	return (struct difference_scale){ .base = DIFFERENCE_RAW, .factor = 1 };
+}
+
+struct difference_scale difference_scale_runs(size_t before, size_t after)
+{
+	return (struct difference_scale){ .base = DIFFERENCE_RAW,
+					  .factor = (double)after / (double)before };
 }
 
 struct difference_scale difference_scale_seconds(double before_s, double after_s)
@@ -182,7 +225,7 @@ static double reach_squared(const struct side *side, double slope, double weight
 
 /* Zou and Donner 2008: the limits of a difference from those of its two parts. */
 static struct estimate change_of(const struct side *before, const struct side *after,
-				 const struct counts *counts, double factor)
+				 const struct counts *counts, double factor, double stretch)
 {
 	double change = after->value - factor * before->value;
 	double slope = before->scale > 0 ? before->value / before->scale : 0;
@@ -191,8 +234,8 @@ static struct estimate change_of(const struct side *before, const struct side *a
 		      square * reach_squared(before, slope, counts->before_weight, true);
 	double up = reach_squared(after, slope, counts->after_weight, true) +
 		    square * reach_squared(before, slope, counts->before_weight, false);
-	return (struct estimate){ ESTIMATE_INTERVAL, change, change - sqrt(down),
-				  change + sqrt(up) };
+	return (struct estimate){ ESTIMATE_INTERVAL, change, change - sqrt(stretch * down),
+				  change + sqrt(stretch * up) };
 }
 
 /*
@@ -200,9 +243,9 @@ static struct estimate change_of(const struct side *before, const struct side *a
  * x = sqrt(after + 3/8), y = sqrt(before + 3/8) and s^2 the ratio, those with
  * (x - s y)^2 <= z^2/4 (variance of x + s^2 variance of y).
  */
-static struct estimate ratio_of(const struct counts *counts, double value)
+static struct estimate ratio_of(const struct counts *counts, double value, double stretch)
 {
-	double c = Z * Z / 4;
+	double c = stretch * Z * Z / 4;
 	double x2 = counts->after + 0.375, y2 = counts->before + 0.375;
 	double top = x2 - c * counts->after_variance, bottom = y2 - c * counts->before_variance;
 	double middle = sqrt(x2 * y2), reach = sqrt(fmax(0, x2 * y2 - top * bottom));
@@ -214,15 +257,19 @@ static struct estimate ratio_of(const struct counts *counts, double value)
 	return (struct estimate){ ESTIMATE_INTERVAL, value, fmin(low, value), fmax(high, value) };
 }
 
-static double test(const struct counts *counts)
+static double test(const struct counts *counts, const struct difference_noise *noise)
 {
 	double variance = (counts->after_variance + counts->ratio * counts->before_variance) /
 			  (1 + counts->ratio);
 	/* nothing but the scale itself: the same by definition */
 	if (variance < 1e-9 || counts->after + counts->before <= 0)
 		return 1;
+	if (noise)
+		variance *= noise->factor;
 	/* a comparison with so many times the variance is worth so many times fewer samples */
-	return count_test_p(counts->after / variance, counts->before / variance, counts->ratio);
+	return p_of_runs(
+		count_test_p(counts->after / variance, counts->before / variance, counts->ratio),
+		noise);
 }
 
 static void compare_exact(struct difference *out, double change)
@@ -234,7 +281,7 @@ static void compare_exact(struct difference *out, double change)
 }
 
 static void compare(struct difference *out, const struct side *before, const struct side *after,
-		    double factor)
+		    double factor, const struct difference_noise *noise)
 {
 	double change = after->value - out->before_scaled;
 	double ratio = out->before_scaled > 0 ? after->value / out->before_scaled : NAN;
@@ -254,11 +301,12 @@ static void compare(struct difference *out, const struct side *before, const str
 			out->p = 1;
 		return;
 	}
-	out->p = test(&counts);
-	out->change = change_of(before, after, &counts, factor);
+	double stretch = stretch_of(noise);
+	out->p = test(&counts, noise);
+	out->change = change_of(before, after, &counts, factor, stretch);
 	if (isnan(ratio))
 		return;
-	out->change_ratio = ratio_of(&counts, ratio);
+	out->change_ratio = ratio_of(&counts, ratio, stretch);
 	out->change_ratio.value -= 1;
 	out->change_ratio.low -= 1;
 	out->change_ratio.high -= 1;
@@ -266,6 +314,14 @@ static void compare(struct difference *out, const struct side *before, const str
 
 struct difference difference_of(const struct difference_event *event,
 				const struct cell_change *cells, enum difference_overlap overlap)
+{
+	return difference_of_runs(event, cells, overlap, NULL);
+}
+
+struct difference difference_of_runs(const struct difference_event *event,
+				     const struct cell_change *cells,
+				     enum difference_overlap overlap,
+				     const struct difference_noise *noise)
 {
 	const struct difference_scale *scale = &event->scale;
 	struct cell before = with_squares(&cells->before, event->before_counts, event->step);
@@ -287,7 +343,7 @@ struct difference difference_of(const struct difference_event *event,
 		struct side right =
 			side_of(&after, &after_whole, &scale_after, event->after_counts, overlap);
 		out.before_scaled = scale->factor * (double)before.estimate;
-		compare(&out, &left, &right, scale->factor);
+		compare(&out, &left, &right, scale->factor, noise);
 		if (after_whole.estimate)
 			out.change_of_after_total =
 				scaled(out.change, 1 / (double)after_whole.estimate);
@@ -437,6 +493,44 @@ struct difference_split difference_split_of(const struct difference_event *cycle
 	bool known = exact || (has_error(&before[0]) && has_error(&before[1]) &&
 			       has_error(&after[0]) && has_error(&after[1]));
 	fill_split(&split, &cycles->scale, before, after, known, samples);
+	return split;
+}
+
+/* The cell as if its samples were so many fewer and heavier. */
+static struct cell noisy(const struct cell *cell, const struct difference_noise *noise)
+{
+	struct cell out = *cell;
+	double squares = (double)cell->squares * noise->factor;
+	out.squares = squares < 0x1p127 ? (unsigned __int128)squares : (unsigned __int128)1 << 127;
+	return out;
+}
+
+static void stretch_part(struct estimate *part, double *p, const struct difference_noise *noise)
+{
+	*p = p_of_runs(*p, noise);
+	if (part->kind != ESTIMATE_INTERVAL)
+		return;
+	double times = sqrt(stretch_of(noise));
+	part->low = part->value - times * (part->value - part->low);
+	part->high = part->value + times * (part->high - part->value);
+}
+
+struct difference_split difference_split_of_runs(const struct difference_event *cycles,
+						 const struct cell_change *of_cycles,
+						 const struct cell_change *of_instructions,
+						 enum ratio_samples samples,
+						 const struct difference_noise *cycles_noise,
+						 const struct difference_noise *instructions_noise)
+{
+	const struct cell_change c = { noisy(&of_cycles->before, cycles_noise),
+				       noisy(&of_cycles->after, cycles_noise) };
+	const struct cell_change n = { noisy(&of_instructions->before, instructions_noise),
+				       noisy(&of_instructions->after, instructions_noise) };
+	struct difference_split split = difference_split_of(cycles, &c, &n, samples);
+	const struct difference_noise known = { 1, fmin(cycles_noise->degrees,
+							instructions_noise->degrees) };
+	stretch_part(&split.instructions, &split.instructions_p, &known);
+	stretch_part(&split.cpi, &split.cpi_p, &known);
 	return split;
 }
 

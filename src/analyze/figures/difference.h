@@ -33,6 +33,8 @@ struct difference_scale {
 };
 
 struct difference_scale difference_scale_raw(void);
+/* The same of several runs a side: the work of one run. */
+struct difference_scale difference_scale_runs(size_t before, size_t after);
 struct difference_scale difference_scale_seconds(double before_s, double after_s);
 /* The factor after / before of what DIFFERENCE_TOTAL, _EVENT and _FUNCTION count. */
 struct difference_scale difference_scale_counts(enum difference_base base,
@@ -87,6 +89,18 @@ struct difference {
 struct difference difference_of(const struct difference_event *event,
 				const struct cell_change *cells, enum difference_overlap overlap);
 
+/* How much runs of one thing differ, where the cells are sums over several of them. */
+struct difference_noise {
+	double factor;	/* the variance, as a multiple of what sampling makes it: 1 or more */
+	double degrees; /* of freedom, that the factor is known by; INFINITY: for sure */
+};
+/* The same with that in its interval and verdict; NULL: sampling's error alone. The intervals of
+ * shares stay those of sampling. */
+struct difference difference_of_runs(const struct difference_event *event,
+				     const struct cell_change *cells,
+				     enum difference_overlap overlap,
+				     const struct difference_noise *noise);
+
 /* Of the changes that are shown as significant, at most this share is expected to be chance. */
 #define DIFFERENCE_FALSE_DISCOVERIES 0.05
 
@@ -115,6 +129,14 @@ struct difference_split difference_split_of(const struct difference_event *cycle
 					    const struct cell_change *of_cycles,
 					    const struct cell_change *of_instructions,
 					    enum ratio_samples samples);
+
+/* The same over several runs: each event with the noise of its own row. */
+struct difference_split difference_split_of_runs(const struct difference_event *cycles,
+						 const struct cell_change *of_cycles,
+						 const struct cell_change *of_instructions,
+						 enum ratio_samples samples,
+						 const struct difference_noise *cycles_noise,
+						 const struct difference_noise *instructions_noise);
 
 /* The least ratio above 1 by which something with so many samples before and, unchanged, after has
  * to change for a test at 5 % to find it in 80 of 100 comparisons; INFINITY without samples. */

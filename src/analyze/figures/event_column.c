@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hash_index.h"
+#include "profile/runs.h"
 
 #define SCOPE_BITS (EXCLUDE_USER | EXCLUDE_KERNEL)
 
@@ -121,6 +122,8 @@ static int compare_identity(const struct event_column *a, const struct event_col
 		order = (a->clock > b->clock) - (a->clock < b->clock);
 	if (!order)
 		order = (int)(a->exclude & SCOPE_BITS) - (int)(b->exclude & SCOPE_BITS);
+	if (!order)
+		order = (a->run > b->run) - (a->run < b->run);
 	return order;
 }
 
@@ -279,13 +282,14 @@ static uint64_t text_hash(struct span text)
 uint64_t event_column_scope_hash(const struct event_column *column)
 {
 	return hash_u64(text_hash(column->pmu) +
-			hash_u64(text_hash(column->core_type) + (column->exclude & SCOPE_BITS)));
+			hash_u64(text_hash(column->core_type) + (column->exclude & SCOPE_BITS) +
+				 hash_u64(column->run)));
 }
 
 bool event_column_same_scope(const struct event_column *a, const struct event_column *b)
 {
 	return span_equal(a->pmu, b->pmu) && span_equal(a->core_type, b->core_type) &&
-	       (a->exclude & SCOPE_BITS) == (b->exclude & SCOPE_BITS);
+	       (a->exclude & SCOPE_BITS) == (b->exclude & SCOPE_BITS) && a->run == b->run;
 }
 
 static bool same_scope(const void *rows, uint32_t position, const void *wanted)
@@ -331,8 +335,26 @@ static int find_pairs(struct event_columns *columns, struct error *err)
 	return 0;
 }
 
+/* The event as a column of its run, when runs are apart. */
+static struct event_column column_of_run(const struct profile *profile, uint64_t event,
+					 uint64_t runs)
+{
+	struct profile_event row = profile_event(profile, event);
+	struct event_column column = column_of(&row);
+	column.run = runs == EVENT_RUNS_APART ? profile_event_run(profile, event) : 0;
+	return column;
+}
+
+/* Forgets the events of all runs but one. */
+static void choose_run(const struct profile *profile, uint64_t run, size_t count, uint8_t *used)
+{
+	for (size_t id = 1; id <= count; id++)
+		if (profile_event_run(profile, id) != run)
+			used[id] = EVENT_UNUSED;
+}
+
 static int fill(struct event_columns *columns, const struct profile *profile,
-		const char *const *patterns, size_t pattern_count, struct error *err)
+		const char *const *patterns, size_t pattern_count, uint64_t runs, struct error *err)
 {
 	const struct table *events = profile_table(profile, PROFILE_EVENT);
 	columns->event_count = events->count;
@@ -341,11 +363,12 @@ static int fill(struct event_columns *columns, const struct profile *profile,
 	CLEANUP(free_pointer) uint8_t *used = events_in_use(profile);
 	if (!columns->list || !columns->of_event || !used)
 		return error_set(err, -ENOMEM, "out of memory reading events");
+	if (runs != EVENT_RUNS_TOGETHER && runs != EVENT_RUNS_APART)
+		choose_run(profile, runs, events->count, used);
 	for (size_t id = 1; id <= events->count; id++) {
 		if (!used[id])
 			continue;
-		struct profile_event event = profile_event(profile, id);
-		struct event_column column = column_of(&event);
+		struct event_column column = column_of_run(profile, id, runs);
 		column.counted = used[id] == EVENT_COUNTED_SOMETHING;
 		columns->list[columns->count++] = column;
 	}
@@ -365,8 +388,7 @@ static int fill(struct event_columns *columns, const struct profile *profile,
 		columns->of_event[id] = EVENT_COLUMN_NONE;
 		if (id == 0 || !used[id])
 			continue;
-		struct profile_event event = profile_event(profile, id);
-		struct event_column wanted = column_of(&event);
+		struct event_column wanted = column_of_run(profile, id, runs);
 		const struct event_column *column =
 			bsearch(&wanted, columns->list, columns->count, sizeof(*columns->list),
 				compare_columns);
@@ -376,14 +398,22 @@ static int fill(struct event_columns *columns, const struct profile *profile,
 	return find_pairs(columns, err);
 }
 
-int event_columns_init(struct event_columns *columns, const struct profile *profile,
-		       const char *const *patterns, size_t pattern_count, struct error *err)
+int event_columns_init_runs(struct event_columns *columns, const struct profile *profile,
+			    const char *const *patterns, size_t pattern_count, uint64_t runs,
+			    struct error *err)
 {
 	*columns = (struct event_columns){ 0 };
-	int ret = fill(columns, profile, patterns, pattern_count, err);
+	int ret = fill(columns, profile, patterns, pattern_count, runs, err);
 	if (ret < 0)
 		event_columns_release(columns);
 	return ret;
+}
+
+int event_columns_init(struct event_columns *columns, const struct profile *profile,
+		       const char *const *patterns, size_t pattern_count, struct error *err)
+{
+	return event_columns_init_runs(columns, profile, patterns, pattern_count,
+				       EVENT_RUNS_TOGETHER, err);
 }
 
 size_t event_columns_main(const struct event_columns *columns)

@@ -26,6 +26,7 @@ struct event_column {
 	bool sampled; /* some row has samples of its own */
 	bool counted; /* it has rows in flat or stack, so it is no column of zeros */
 	size_t rows;  /* of the event table that were merged */
+	uint64_t run; /* that it is of (profile/runs.h), when runs are apart; else 0 */
 };
 
 /* Two columns of one PMU, core type and scope whose quotient is cycles per instruction. */
@@ -83,6 +84,13 @@ double event_scale_divisor(uint64_t scale);
  */
 int event_columns_init(struct event_columns *columns, const struct profile *profile,
 		       const char *const *patterns, size_t pattern_count, struct error *err);
+#define EVENT_RUNS_TOGETHER 0
+#define EVENT_RUNS_APART    UINT64_MAX
+/* The same of marked runs (profile/runs.h): together, as event_columns_init() has them; apart, a
+ * column an event and run; or events of that one run alone. */
+int event_columns_init_runs(struct event_columns *columns, const struct profile *profile,
+			    const char *const *patterns, size_t pattern_count, uint64_t runs,
+			    struct error *err);
 /* The first column that a pattern, as event_columns_init() has them, matches. Returns 0, or
  * -ENOENT; *err then lists the events there are. */
 int event_columns_find(const struct event_columns *columns, const char *pattern, size_t *column,

@@ -12,6 +12,7 @@
 #include "analyze/flame/flame_view.h"
 
 struct error;
+struct flame_runs;
 
 struct flame_changes_options {
 	struct difference_event event; /* of the view's width column */
@@ -20,6 +21,7 @@ struct flame_changes_options {
 	 * scale is that of the cycles */
 	struct flame_ratio cpi;
 	struct difference_event cycles;
+	const struct flame_runs *runs; /* NULL: one run a side */
 };
 
 struct flame_changes {

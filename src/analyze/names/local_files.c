@@ -447,6 +447,14 @@ static int search_files(struct search *search, const struct image_addresses *add
 	return ret;
 }
 
+/* What is read of files: set of GATHER_*. */
+static unsigned parts_of(const struct resolver_options *options)
+{
+	return options->names_only     ? GATHER_FUNCTIONS
+	       : options->without_code ? GATHER_ALL & ~(GATHER_CODE | GATHER_FLOW)
+				       : GATHER_ALL;
+}
+
 int local_files_gather(const struct profile *profile, const struct stash_index *known,
 		       const struct resolver_options *options, local_files_note note, void *context,
 		       struct local_files *out)
@@ -454,9 +462,7 @@ int local_files_gather(const struct profile *profile, const struct stash_index *
 	*out = (struct local_files){ 0 };
 	struct search search = { .profile = profile,
 				 .options = options,
-				 .what = options->without_code
-						 ? GATHER_ALL & ~(GATHER_CODE | GATHER_FLOW)
-						 : GATHER_ALL,
+				 .what = parts_of(options),
 				 .files = out,
 				 .time = { .left_ns = time_of(options) },
 				 .note = note,

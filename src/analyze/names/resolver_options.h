@@ -12,6 +12,7 @@ struct resolver_options {
 	const char *perf_cache; /* perf's own binaries by build-id, "~/.debug"; NULL: none */
 	bool stash_only;	/* read no file of this machine */
 	bool without_code;	/* the code of procedures is not needed: files are read faster */
+	bool names_only; /* neither code nor lines nor inlined functions are needed: faster yet */
 	uint64_t read_time_ns;	/* for finding and reading files; 0: LOCAL_FILES_TIME_NS */
 	bool debuginfod;	/* ask the servers of $DEBUGINFOD_URLS for what is missing */
 };

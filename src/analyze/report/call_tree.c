@@ -434,6 +434,7 @@ static int make_rows(struct walk *walk)
 		const struct label_node *node = &walk->tree.nodes[i];
 		row->self = report->row_cells + i * walk->columns;
 		row->total = report->row_totals + i * walk->columns;
+		row->number = (uint32_t)i;
 		row->procedure = PLACE_NONE;
 		if (node->label == NO_STACK)
 			row->texts[REPORT_PROCEDURE] = "[no stack]";

@@ -1,7 +1,6 @@
 #include "analyze/report/chosen_samples_private.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,40 +8,12 @@
 #include "analyze/names/procedure_match.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/number.h"
 #include "machine/cpu_set.h"
-
-static bool text_matches(const char *pattern, struct span text)
-{
-	char room[4096];
-	if (!text.data || text.size >= sizeof(room))
-		return false;
-	memcpy(room, text.data, text.size);
-	room[text.size] = 0;
-	return strcmp(pattern, room) == 0 || fnmatch(pattern, room, 0) == 0;
-}
-
-static bool process_matches(const char *pattern, const struct profile_context *context)
-{
-	uint64_t pid;
-	if (context->pid && number_parse_u64(pattern, &pid) && optional_of(pid) == context->pid)
-		return true;
-	return text_matches(pattern, context->comm);
-}
-
-static bool cgroup_matches(const char *pattern, const struct profile_context *context)
-{
-	if (text_matches(pattern, context->cgroup))
-		return true;
-	size_t size = strlen(pattern); /* what lies below it */
-	const char *path = context->cgroup.data;
-	return size && context->cgroup.size > size && memcmp(path, pattern, size) == 0 &&
-	       (path[size] == '/' || pattern[size - 1] == '/');
-}
+#include "profile/context_patterns.h"
 
 static bool image_matches(const char *pattern, const char *name, struct span build_id)
 {
-	if (text_matches(pattern, span_of_text(name)))
+	if (pattern_matches(pattern, span_of_text(name)))
 		return true;
 	size_t size = strlen(pattern), length = strlen(name);
 	if (length == size + 2 && name[0] == '[' && memcmp(name + 1, pattern, size) == 0)
@@ -122,9 +93,16 @@ int chosen_contexts(struct chosen_samples *selection, struct error *err)
 	if (!selection->context_kept)
 		return chosen_out_of_memory(err);
 	memset(selection->context_kept, true, count + 1);
-	int ret = keep_contexts(selection, &options->processes, process_matches, "process", err);
+	int ret = keep_contexts(selection, &options->processes, context_is_process, "process", err);
 	if (ret == 0)
-		ret = keep_contexts(selection, &options->cgroups, cgroup_matches, "cgroup", err);
+		ret = keep_contexts(selection, &options->cgroups, context_is_in_cgroup, "cgroup",
+				    err);
+	if (ret == 0)
+		ret = keep_contexts(selection, &options->services, context_is_in_service, "service",
+				    err);
+	if (ret == 0)
+		ret = keep_contexts(selection, &options->containers, context_is_in_container,
+				    "container", err);
 	return ret < 0 ? ret : keep_cpus(selection, options->cpus, err);
 }
 

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/order.h"
 
 const char *const report_part_names[REPORT_PARTS] = {
 	[REPORT_PROCEDURE] = "procedure",
@@ -19,6 +20,8 @@ const char *const report_part_names[REPORT_PARTS] = {
 	[REPORT_THREAD] = "thread",
 	[REPORT_CPU] = "cpu",
 	[REPORT_CGROUP] = "cgroup",
+	[REPORT_SERVICE] = "service",
+	[REPORT_CONTAINER] = "container",
 	[REPORT_LINE] = "line",
 	[REPORT_ADDRESS] = "address",
 };
@@ -62,38 +65,37 @@ static int compare_texts(const char *a, const char *b)
 	return strcmp(a, b);
 }
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
-static int compare_names(const struct report *report, const struct report_row *a,
-			 const struct report_row *b)
+int report_compare_names(const struct report_row *a, const struct report_row *b)
 {
 	int order = 0;
 	for (size_t part = 0; order == 0 && part < REPORT_PARTS; part++)
 		order = compare_texts(a->texts[part], b->texts[part]);
 	if (!order)
 		order = compare_texts(a->image_name, b->image_name);
+	return order ? order : order_numbers(a->line, b->line);
+}
+
+static int compare_names(const struct report *report, const struct report_row *a,
+			 const struct report_row *b)
+{
+	int order = report_compare_names(a, b);
 	if (!order)
-		order = compare_numbers(a->line, b->line);
+		order = order_numbers(a->address, b->address);
 	if (!order)
-		order = compare_numbers(a->address, b->address);
+		order = order_numbers(a->pid, b->pid);
 	if (!order)
-		order = compare_numbers(a->pid, b->pid);
+		order = order_numbers(a->tid, b->tid);
 	if (!order)
-		order = compare_numbers(a->tid, b->tid);
-	if (!order)
-		order = compare_numbers(a->cpu, b->cpu);
+		order = order_numbers(a->cpu, b->cpu);
 	if (!order && a->image && b->image && a->image != b->image)
 		order = span_compare(profile_image(report->profile, a->image).build_id,
 				     profile_image(report->profile, b->image).build_id);
 	if (!order && a->procedure != PLACE_NONE && b->procedure != PLACE_NONE)
-		order = compare_numbers(places_procedure(report->places, a->procedure)->first,
-					places_procedure(report->places, b->procedure)->first);
+		order = order_numbers(places_procedure(report->places, a->procedure)->first,
+				      places_procedure(report->places, b->procedure)->first);
 	if (!order)
-		order = compare_numbers(a->image, b->image);
-	return order ? order : compare_numbers(a->procedure, b->procedure);
+		order = order_numbers(a->image, b->image);
+	return order ? order : order_numbers(a->procedure, b->procedure);
 }
 
 static const struct cell *sorted_cells(const struct report *report, const struct report_row *row)
@@ -121,14 +123,14 @@ int report_compare_rows(const void *left, const void *right, void *context)
 	else if (sort && strcmp(sort, "cpi") == 0)
 		order = compare_cpi(report, x, y);
 	else if (sort && strcmp(sort, "samples") == 0)
-		order = compare_numbers(y[main].samples, x[main].samples);
+		order = order_numbers(y[main].samples, x[main].samples);
 	if (!order && report->columns.count)
-		order = compare_numbers(y[main].estimate, x[main].estimate);
+		order = order_numbers(y[main].estimate, x[main].estimate);
 	for (size_t i = 0; order == 0 && i < report->columns.count; i++)
-		order = compare_numbers(y[i].estimate, x[i].estimate);
+		order = order_numbers(y[i].estimate, x[i].estimate);
 	if (!order && a->total)
 		for (size_t i = 0; order == 0 && i < report->columns.count; i++)
-			order = compare_numbers(b->self[i].estimate, a->self[i].estimate);
+			order = order_numbers(b->self[i].estimate, a->self[i].estimate);
 	return order ? order : compare_names(report, a, b);
 }
 
@@ -207,8 +209,8 @@ static int allocate_sums(struct report *report)
 static int prepare(struct report *report, struct resolver *resolver, struct error *err)
 {
 	const struct report_options *options = &report->options;
-	int ret = event_columns_init(&report->columns, report->profile, options->events.items,
-				     options->events.count, err);
+	int ret = event_columns_init_runs(&report->columns, report->profile, options->events.items,
+					  options->events.count, options->runs, err);
 	if (ret == 0 &&
 	    slot_columns_find(&report->columns, &report->slots, &report->slots_count) < 0)
 		ret = out_of_memory(err);
@@ -222,7 +224,8 @@ static int prepare(struct report *report, struct resolver *resolver, struct erro
 		ret = choose_sort(report, err);
 	report->has_stacks = profile_table(report->profile, PROFILE_STACK)->count > 0;
 	report->filtered = options->processes.count || options->images.count ||
-			   options->cgroups.count || options->cpus || options->focus ||
+			   options->cgroups.count || options->services.count ||
+			   options->containers.count || options->cpus || options->focus ||
 			   options->ignore;
 	return ret < 0 ? ret : require_stacks(report, err);
 }

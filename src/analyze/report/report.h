@@ -1,7 +1,7 @@
 /*
  * report - a profile as the rows that a reader asked for: per procedure, image,
- * process, thread, CPU, cgroup or line, or along the call stacks. Estimates come
- * with their variance; what the profile did not keep is absent and said.
+ * process, thread, CPU, cgroup, service, container or line, or along the call stacks. Estimates
+ * come with their variance; what the profile did not keep is absent and said.
  *
  * Time grows with the profile's distinct addresses, stacks and contexts, not
  * with its samples. A report borrows from its profile and resolver, which must
@@ -31,6 +31,8 @@ enum report_part {
 	REPORT_THREAD,
 	REPORT_CPU,
 	REPORT_CGROUP,
+	REPORT_SERVICE, /* of systemd, by the cgroup */
+	REPORT_CONTAINER,
 	REPORT_LINE,
 	REPORT_ADDRESS, /* of instructions, where samples stand */
 	REPORT_PARTS
@@ -64,12 +66,24 @@ struct report_options {
 	struct report_patterns processes; /* comm as a glob, or a pid */
 	struct report_patterns images;	  /* short name as a glob, or a build-id's beginning */
 	struct report_patterns cgroups;	  /* path as a glob; what lies below it too */
+	struct report_patterns services;  /* name as a glob, with or without ".service" */
+	struct report_patterns containers; /* name as a glob, or its first digits */
 	const char *cpus;		  /* "0-3,8", or NULL */
 	const char *focus, *ignore;	  /* extended regular expressions on procedure names */
 	const char *sort; /* an event, "samples", "cpi", "name", "self"; NULL: by the first event */
 	double min_percent; /* rows below are summed up in `rest` */
 	size_t limit;	    /* of rows; 0: all */
+	uint64_t runs;	    /* EVENT_RUNS_TOGETHER, or as event_columns_init_runs() takes them */
 };
+
+/* Whether that part is in the key of a flat report's rows. */
+static inline bool report_options_have(const struct report_options *options, enum report_part part)
+{
+	for (size_t i = 0; i < options->part_count; i++)
+		if (options->parts[i] == part)
+			return true;
+	return false;
+}
 
 struct report_row {
 	/* by options.parts; procedure has its image beside it. NULL: not kept or not known */
@@ -80,7 +94,9 @@ struct report_row {
 	uint64_t pid, tid, cpu, line; /* optional numbers (optional_of) */
 	uint64_t address;	      /* of REPORT_ADDRESS, as that of a file; likewise */
 	unsigned marks;		      /* set of enum place_mark */
-	uint32_t depth;		      /* in trees; else 0 */
+	uint32_t number;    /* in the order they were found: the same row has the same one in every
+			       report of that profile, events and view */
+	uint32_t depth;	    /* in trees; else 0 */
 	uint32_t indent;    /* in trees: how many rows from its root to itself are branches */
 	bool branch;	    /* in trees: one of several ways on from the row above it */
 	struct cell *self;  /* by column */
@@ -125,6 +141,8 @@ struct report {
 	size_t note_count;
 };
 
+/* By all parts of the name, then image and line; what is not known comes last. */
+int report_compare_names(const struct report_row *a, const struct report_row *b);
 /* For the parts that make a report. Adds a sentence to its notes; 0 or -ENOMEM. */
 int report_add_note(struct report *report, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -9,6 +9,7 @@
 #include "analyze/report/report_rows.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "profile/cgroup_names.h"
 
 static int out_of_memory(struct error *err)
 {
@@ -43,6 +44,15 @@ static void part_slots(const struct profile_context *context, enum report_part p
 		break;
 	case REPORT_CGROUP:
 		texts[0] = context->cgroup;
+		break;
+	case REPORT_SERVICE: {
+		const struct service_name service = cgroup_service(context->cgroup);
+		texts[0] = service.unit;
+		texts[1] = service.manager;
+		break;
+	}
+	case REPORT_CONTAINER:
+		texts[0] = profile_context_container(context);
 		break;
 	default:
 		break;
@@ -142,6 +152,23 @@ static const char *text_of(struct report *report, struct span text)
 	return text.data ? arena_copy_text(&report->arena, text.data, text.size) : NULL;
 }
 
+static int describe_service(struct report *report, struct span cgroup, struct report_row *row)
+{
+	const struct service_name service = cgroup_service(cgroup);
+	size_t before = service.manager.size;
+	char *text = arena_allocate(&report->arena, before + service.unit.size + 2);
+	if (!text)
+		return -ENOMEM;
+	row->texts[REPORT_SERVICE] = text;
+	if (before) {
+		memcpy(text, service.manager.data, before);
+		text[before++] = '/';
+	}
+	memcpy(text + before, service.unit.data, service.unit.size);
+	text[before + service.unit.size] = 0;
+	return 0;
+}
+
 /* Fills what a reader sees of one part. */
 static int describe_part(struct report *report, struct resolver *resolver, enum report_part part,
 			 uint32_t key, struct report_row *row)
@@ -177,9 +204,12 @@ static int describe_part(struct report *report, struct resolver *resolver, enum 
 	if (key == 0)
 		return 0; /* not kept */
 	struct profile_context context = profile_context(report->profile, key);
-	struct span text = part == REPORT_CGROUP   ? context.cgroup
-			   : part == REPORT_THREAD ? context.thread
-						   : context.comm;
+	if (part == REPORT_SERVICE)
+		return describe_service(report, context.cgroup, row);
+	struct span text = part == REPORT_CGROUP      ? context.cgroup
+			   : part == REPORT_CONTAINER ? profile_context_container(&context)
+			   : part == REPORT_THREAD    ? context.thread
+						      : context.comm;
 	if (part == REPORT_CPU)
 		row->cpu = context.cpu;
 	if (part == REPORT_PROCESS || part == REPORT_THREAD)
@@ -207,6 +237,7 @@ static int describe_rows(struct flat_rows *flat, struct resolver *resolver)
 	for (size_t i = 0; i < rows->count; i++) {
 		struct report_row *row = &report->rows[i];
 		row->procedure = PLACE_NONE;
+		row->number = (uint32_t)i;
 		row->self = report->row_cells + i * rows->column_count;
 		for (size_t p = 0; p < report->options.part_count; p++) {
 			int ret = describe_part(report, resolver, report->options.parts[p],
@@ -230,6 +261,8 @@ static int note_missing_parts(const struct flat_rows *flat)
 		{ REPORT_CPU, "CPUs", "--per-cpu" },
 		{ REPORT_PROCESS, "processes", "--per-process" },
 		{ REPORT_CGROUP, "cgroups", NULL },
+		{ REPORT_SERVICE, "services", NULL },
+		{ REPORT_CONTAINER, "containers", NULL },
 	};
 	struct report *report = flat->report;
 	const struct profile *profile = report->profile;
@@ -294,8 +327,8 @@ static int flat_rows_init(struct flat_rows *flat, struct report *report)
 	for (size_t i = 0; i < report->options.part_count; i++) {
 		enum report_part part = report->options.parts[i];
 		int ret = 0;
-		if (part == REPORT_PROCESS || part == REPORT_THREAD || part == REPORT_CPU ||
-		    part == REPORT_CGROUP)
+		if (part != REPORT_PROCEDURE && part != REPORT_IMAGE && part != REPORT_LINE &&
+		    part != REPORT_ADDRESS)
 			ret = fold_contexts(report->profile, part, &flat->contexts[part]);
 		if (ret < 0)
 			return ret;

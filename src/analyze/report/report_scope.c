@@ -157,6 +157,12 @@ static const struct bill_item machine_items[] = {
 	{ BILL_SELF_CPU_NS, offsetof(struct scope, self_cpu_ns) },
 	{ BILL_INTERPRET_NS, offsetof(struct scope, interpret_ns) },
 	{ BILL_INTERRUPT_NS, offsetof(struct scope, interrupt_ns) },
+	{ BILL_TIMED_HITS, offsetof(struct scope, timed.hits) },
+	{ BILL_TIMED_HIT_NS, offsetof(struct scope, timed.hit_ns) },
+	{ BILL_TIMED_MISSES, offsetof(struct scope, timed.misses) },
+	{ BILL_TIMED_MISS_NS, offsetof(struct scope, timed.miss_ns) },
+	{ BILL_TIMED_STACKS, offsetof(struct scope, timed.stacks) },
+	{ BILL_TIMED_STACK_NS, offsetof(struct scope, timed.stack_ns) },
 	{ BILL_SLOWED_NS, offsetof(struct scope, slowed_ns) },
 	{ BILL_BURSTS, offsetof(struct scope, bursts.bursts) },
 	{ BILL_STEPS, offsetof(struct scope, bursts.steps) },
@@ -165,6 +171,7 @@ static const struct bill_item machine_items[] = {
 	{ BILL_RING_BYTES, offsetof(struct scope, ring_bytes) },
 	{ BILL_TABLE_ENTRIES, offsetof(struct scope, table_entries) },
 	{ BILL_CUT_OFF, offsetof(struct scope, cut_off) },
+	{ BILL_UNSAMPLED_NS, offsetof(struct scope, unsampled_ns) },
 	{ BILL_MAPS_CUT, offsetof(struct scope, maps_cut) },
 	{ BILL_TRACE_CUT, offsetof(struct scope, trace_cut) },
 	{ BILL_TRACE_LEFT_OUT, offsetof(struct scope, trace_left_out) },
@@ -176,6 +183,40 @@ double scope_count_half_width(const struct scope_bill *bill)
 {
 	return bill->count_variance.known ? 1.96 * 1000 * sqrt((double)bill->count_variance.value)
 					  : (double)NAN;
+}
+
+/* Adds samples of a kind and what they took, where both are known. */
+static void add_kind(double *ns, double *samples, struct scope_number kind_ns,
+		     struct scope_number kind_samples)
+{
+	if (!kind_ns.known || !kind_samples.known)
+		return;
+	*ns += (double)kind_ns.value;
+	*samples += (double)kind_samples.value;
+}
+
+double scope_timed_sample_ns(const struct scope_timed *timed)
+{
+	double ns = 0, samples = 0;
+	add_kind(&ns, &samples, timed->hit_ns, timed->hits);
+	add_kind(&ns, &samples, timed->miss_ns, timed->misses);
+	return samples > 0 ? ns / samples : (double)NAN;
+}
+
+double scope_timed_stack_ns(const struct scope_timed *timed)
+{
+	double ns = 0, samples = 0;
+	add_kind(&ns, &samples, timed->stack_ns, timed->stacks);
+	return samples > 0 ? ns / samples : (double)NAN;
+}
+
+double scope_timed_all_ns(const struct scope_timed *timed)
+{
+	double ns = 0, samples = 0;
+	add_kind(&ns, &samples, timed->hit_ns, timed->hits);
+	add_kind(&ns, &samples, timed->miss_ns, timed->misses);
+	add_kind(&ns, &samples, timed->stack_ns, timed->stacks);
+	return samples > 0 ? BILL_TIMED_ONE_IN * ns : (double)NAN;
 }
 
 static struct scope_number *number_at(void *of, size_t at)

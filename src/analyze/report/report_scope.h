@@ -87,6 +87,17 @@ struct scope_resolution {
 	uint64_t start_only;  /* of all: only where the procedure starts and ends is known */
 };
 
+/* What programs in the kernel took, of one sample in BILL_TIMED_ONE_IN (profile/bill.h): of samples
+ * whose place had an entry in the table, of those that got one, of stacks that were walked. */
+struct scope_timed {
+	struct scope_number hits, hit_ns, misses, miss_ns, stacks, stack_ns;
+};
+/* Mean time of a sample that was counted, and of a stack that was walked; NAN: none was timed. */
+double scope_timed_sample_ns(const struct scope_timed *timed);
+double scope_timed_stack_ns(const struct scope_timed *timed);
+/* All samples and stacks together, the others as long as the timed ones; NAN: none was timed. */
+double scope_timed_all_ns(const struct scope_timed *timed);
+
 /* Samples that came late, by procedure. */
 struct scope_late {
 	uint32_t procedure;
@@ -125,12 +136,14 @@ struct scope {
 	bool one_command;
 	struct scope_number busy_ns, online_ns, steal_ns;
 	struct scope_number offline_ns; /* of watched CPUs, of which nothing is known then */
+	struct scope_number unsampled_ns; /* before epochs of a daemon that was killed; estimated */
 	struct scope_number command_elapsed_ns, command_user_ns, command_system_ns;
 	struct scope_number sampled_user_ns, sampled_system_ns; /* of what was sampled, when not of
 								   the machine */
 	struct scope_number interpret_ns;			/* of self_cpu_ns */
 	struct scope_bursts bursts;
 	struct scope_number interrupt_ns, slowed_ns; /* estimated; to keep the budget */
+	struct scope_timed timed;
 	struct scope_number self_cpu_ns, self_bytes, ring_bytes, table_entries, lost_sideband,
 		cut_off, maps_cut, trace_cut, trace_left_out,
 		raw_left_out; /* bytes of recordings that were imported */

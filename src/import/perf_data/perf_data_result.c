@@ -17,6 +17,7 @@
 #include "intake/cells_write.h"
 #include "machine/cpu_model.h"
 #include "profile/bill.h"
+#include "profile/cgroup_names.h"
 
 /* The profile that is made, and its rows for our numbers. */
 struct result {
@@ -44,9 +45,11 @@ static int write_contexts(struct result *result)
 		const struct perf_context *ours = &data->contexts[i];
 		if (!ours->comm && !ours->thread && !ours->cgroup)
 			continue; /* nothing is known of who ran: no context */
+		const struct span group = byte_pool_get(&data->names, ours->cgroup);
 		const struct profile_context context = {
 			.comm = byte_pool_get(&data->names, ours->comm),
-			.cgroup = byte_pool_get(&data->names, ours->cgroup),
+			.cgroup = group,
+			.container = cgroup_container(group),
 			.thread = byte_pool_get(&data->names, ours->thread),
 		};
 		int ret = profile_add_context(result->profile, &context, &result->contexts[i + 1]);

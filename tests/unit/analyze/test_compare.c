@@ -37,8 +37,8 @@ static struct made make(const struct profile *before, const struct profile *afte
 	const struct resolver_options naming = { .stash_only = true };
 	assert_int_equal(resolver_new(before, &naming, &made.resolvers[0], &made.err), 0);
 	assert_int_equal(resolver_new(after, &naming, &made.resolvers[1], &made.err), 0);
-	const struct compare_side sides[2] = { { before, made.resolvers[0], NULL },
-					       { after, made.resolvers[1], NULL } };
+	const struct compare_side sides[2] = { { before, made.resolvers[0], NULL, 0 },
+					       { after, made.resolvers[1], NULL, 0 } };
 	if (options.report.part_count == 0)
 		options.report.parts[options.report.part_count++] = REPORT_PROCEDURE;
 	if (options.fail_above_percent == 0)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analyze/report/report_make.h"
+#include "analyze/report/row_search.h"
 #include "analyze/names/resolve.h"
 #include "base/error.h"
 #include "profile/bill.h"
@@ -77,6 +78,34 @@ static struct test_profile recursive(void)
 	test_stack(&test, "main;h", 2, 100);
 	test_flat(&test, "h", 1, 100); /* without a stack */
 	return test;
+}
+
+static void a_search_keeps_rows_whose_names_hold_the_text(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *rows;
+	} searches[] = {
+		{ "", "main_loop 5, Other 3, l 1" },
+		{ "LOOP", "main_loop 5" },
+		{ "o", "main_loop 5, Other 3" },
+		{ "nothing", "" },
+		{ "main_loops", "" },
+		{ "l", "main_loop 5, l 1" },
+	};
+	struct test_profile test = test_profile_new();
+	test_event(&test, "cycles", 100);
+	test_flat(&test, "main_loop", 5, 100);
+	test_flat(&test, "Other", 3, 100);
+	test_flat(&test, "l", 1, 100);
+	for (size_t i = 0; i < sizeof(searches) / sizeof(searches[0]); i++) {
+		struct made made = make(test.profile, (struct report_options){ 0 });
+		report_search_rows(made.report, searches[i].text);
+		assert_rows(made, searches[i].rows);
+		assert_int_equal(made.report->whole[0].samples, 9);
+		done(&made);
+	}
+	profile_free(test.profile);
 }
 
 static void a_recursive_procedure_counts_once_a_stack(void **state)
@@ -722,6 +751,7 @@ static void a_time_that_one_source_lacks_is_no_time_of_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_search_keeps_rows_whose_names_hold_the_text),
 		cmocka_unit_test(a_recursive_procedure_counts_once_a_stack),
 		cmocka_unit_test(samples_of_stacks_are_not_doubled_by_flat),
 		cmocka_unit_test(a_tree_has_a_row_a_path),

@@ -100,6 +100,8 @@ static void numbers_are_parsed_strictly(void **state)
 	assert_int_equal(value, 1500000000);
 	assert_true(number_parse_duration_ns("20ms", &value));
 	assert_int_equal(value, 20000000);
+	assert_true(number_parse_duration_ns("30d", &value));
+	assert_int_equal(value, UINT64_C(30) * 86400 * 1000000000);
 	assert_false(number_parse_duration_ns("5 s", &value));
 	assert_false(number_parse_duration_ns("1e30s", &value));
 }

@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "bpf/sample_table.h"
 #include "machine/perf_open.h"
@@ -157,6 +158,24 @@ static struct scene *begin(const struct sample_table_options *options, uint64_t 
 	if (!scene)                                                                                \
 	SKIP_UNLOADED(refusal.code, refusal.text)
 
+/* One sample in 64 of each CPU and event is timed, the first one too, whatever became of it. */
+static void expect_timed(const struct scene *scene)
+{
+	struct sample_table_times times = sample_table_times(scene->table);
+	uint64_t wanted = 0;
+	for (uint32_t cpu = 0; cpu < sample_table_cpus(scene->table); cpu++) {
+		uint64_t seen = sample_table_sums(scene->table, (int)cpu, EVENT).seen;
+		wanted += (seen + PROGRAM_TIMED_ONE_IN - 1) / PROGRAM_TIMED_ONE_IN;
+	}
+	assert_int_equal(times.hits.samples + times.misses.samples, wanted);
+	const struct program_time both[] = { times.hits, times.misses };
+	for (size_t i = 0; i < COUNT_OF(both); i++) {
+		assert_int_equal(both[i].samples == 0, both[i].ns == 0);
+		assert_true(both[i].most_ns <= both[i].ns);
+		assert_true(both[i].most_ns * both[i].samples >= both[i].ns);
+	}
+}
+
 /* From here on nothing is counted, and all that was, is out. */
 static struct sample_table_sums stop(struct scene *scene)
 {
@@ -176,6 +195,7 @@ static struct sample_table_sums stop(struct scene *scene)
 	assert_int_equal(each.seen, sums.seen);
 	assert_int_equal(each.lost, sums.lost);
 	assert_int_equal(scene->samples + sums.lost, sums.seen);
+	expect_timed(scene);
 	return sums;
 }
 
@@ -278,6 +298,9 @@ static void each_sample_comes_out_once(void **state)
 	assert_int_equal(sums.lost, 0);
 	assert_true(sums.seen > 1000);
 	assert_true(scene->entries < sums.seen);
+	/* most find the entry that they had: what is busy is one loop */
+	struct sample_table_times times = sample_table_times(scene->table);
+	assert_true(times.hits.samples > times.misses.samples);
 	if (stats >= 0 && kernel_runs(&runs))
 		assert_int_equal(runs, sums.seen);
 	else

@@ -200,6 +200,12 @@ static void stacks_are_those_that_backtrace_finds(void **state)
 	/* most of the whole ones fell into what spins */
 	assert_true(scene.equal * 2 > scene.whole);
 
+	/* One stack in 64 is timed; all samples are on one CPU. */
+	struct program_time time = user_stack_time(scene.stack);
+	assert_true(time.samples >= 1);
+	assert_true(time.samples <= scene.samples / PROGRAM_TIMED_ONE_IN + 1);
+	assert_true(time.ns > 0 && time.most_ns <= time.ns);
+
 	/* What is forgotten is asked for again. */
 	size_t copies = scene.copies;
 	for (size_t i = 0; i < scene.told; i++)

@@ -410,6 +410,57 @@ static void a_ring_whose_ends_make_no_sense_ends_it(void **state)
 	recording_end(&r);
 }
 
+/* How many processes of that name have contexts of their own; those without a number are one. */
+static size_t processes_called(const struct recording *r, const char *comm)
+{
+	const struct table *contexts = profile_table(r->got, PROFILE_CONTEXT);
+	size_t count = 0;
+	for (size_t row = 1; row <= contexts->count; row++)
+		count += span_equal(profile_context(r->got, row).comm, span_of_text(comm));
+	return count;
+}
+
+/* Ten processes of each, of which one kind is chosen by name, another by what it maps, in the
+ * middle of its life; the same is counted as without a choice. */
+static void only_chosen_processes_have_contexts_of_their_own(void **state)
+{
+	(void)state;
+	static const char *const kept[] = { "server", "image:/nowhere/library.so" };
+	for (size_t choices = 0; choices <= 2; choices += 2) {
+		struct recording r;
+		recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+		r.options.kept = kept;
+		r.options.kept_count = choices;
+		recording_start(&r);
+		for (uint32_t i = 0; i < 10; i++) {
+			static const char *const names[] = { "server", "cc", "loader" };
+			for (uint32_t kind = 0; kind < 3; kind++) {
+				uint32_t pid = SHELL + 3 * i + kind;
+				exec(&r, pid, names[kind]);
+				sample(&r, "cpu-clock", pid, 0x1000, 2);
+				if (kind == 2)
+					recording_map(&r, pid, LIBRARY, 0x10000,
+						      "/nowhere/library.so");
+				sample(&r, "cpu-clock", pid, 0x1000, 3);
+				/* a new program is nothing that was chosen */
+				if (kind == 2) {
+					recording_comm(&r, pid, pid, "cc", true);
+					sample(&r, "cpu-clock", pid, 0x1000, 1);
+				}
+			}
+		}
+		recording_finish(&r);
+		assert_int_equal(processes_called(&r, "server"), choices ? 10 : 1);
+		assert_int_equal(processes_called(&r, "cc"), 1);
+		assert_int_equal(processes_called(&r, "loader"), choices ? 10 + 1 : 1);
+		assert_int_equal(recording_cells(&r, "cpu-clock", "server", NULL).samples, 50);
+		assert_int_equal(recording_cells(&r, "cpu-clock", "cc", NULL).samples, 60);
+		assert_int_equal(recording_cells(&r, "cpu-clock", "loader", NULL).samples, 50);
+		assert_int_equal(recording_cells(&r, "cpu-clock", NULL, NULL).samples, 160);
+		recording_end(&r);
+	}
+}
+
 static void an_epoch_has_what_came_since_the_one_before(void **state)
 {
 	(void)state;
@@ -682,6 +733,7 @@ int main(void)
 		cmocka_unit_test(an_older_kernel_tells_of_losses_by_records_alone),
 		cmocka_unit_test(records_go_on_where_the_ring_begins_anew),
 		cmocka_unit_test(a_ring_whose_ends_make_no_sense_ends_it),
+		cmocka_unit_test(only_chosen_processes_have_contexts_of_their_own),
 		cmocka_unit_test(an_epoch_has_what_came_since_the_one_before),
 		cmocka_unit_test(stacks_are_kept_beside_their_leaves),
 		cmocka_unit_test(calls_that_the_cpu_keeps_are_stacks),

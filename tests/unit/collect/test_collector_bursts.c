@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -19,11 +20,15 @@
 
 #define TRIES 5000 /* of a millisecond */
 
-/* Turns of some instructions, and a branch back at the end of each. */
-__attribute__((noinline, used)) static _Noreturn void turn(void)
+static volatile uint64_t *turned; /* in memory that the child shares */
+
+/* Turns of some instructions, and a branch back at the end of each: a sanitizer would put calls
+ * between them. */
+__attribute__((noinline, used, no_sanitize("thread", "address", "undefined"))) static _Noreturn void
+turn(void)
 {
-	for (volatile uint64_t turns = 0;; turns++)
-		;
+	for (;;)
+		(*turned)++;
 }
 
 static _Noreturn void wait_for_ever(void)
@@ -41,6 +46,9 @@ struct stepped {
 static void begin(struct stepped *stepped, void (*what)(void))
 {
 	*stepped = (struct stepped){ 0 };
+	turned = mmap(NULL, sizeof(*turned), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	assert_true(turned != MAP_FAILED);
 	stepped->pid = stepper_fork(&stepped->stepper);
 	assert_true(stepped->pid >= 0);
 	if (stepped->pid == 0) {
@@ -48,6 +56,9 @@ static void begin(struct stepped *stepped, void (*what)(void))
 		prctl(PR_SET_NAME, "child");
 		what();
 	}
+	/* On its way to the loop it takes other branches. */
+	while (what == turn && *turned == 0)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	recording_begin(&stepped->r, COLLECT_COMMAND, "cpu-clock");
 	stepped->r.options.command_pid = stepped->pid;
 	stepped->r.options.stepper = &stepped->stepper;
@@ -66,6 +77,7 @@ static void end(struct stepped *stepped)
 	assert_true(stepped->stepper.ended && WIFSIGNALED(stepped->stepper.wait_status));
 	stepper_stop(&stepped->stepper);
 	assert_int_equal(stepped->stepper.pid, 0);
+	munmap((void *)turned, sizeof(*turned));
 }
 
 /* Samples come, and what is due is done, until the bill has that item. */

@@ -66,6 +66,7 @@ static void start(struct machine *machine)
 	assert_int_equal(counters_init(machine->counters, sampler, 1, &options, &err), 0);
 	assert_int_equal(counters_open(machine->counters, -1, 0, &err), 0);
 	assert_int_equal(ledger_init(&machine->ledger, machine->session, false), 0);
+	ledger_begin(&machine->ledger, machine->session);
 	machine->start_ns = clock_monotonic_ns();
 	hotplug_start(&machine->hotplug, machine->counters, machine->start_ns);
 	assert_true(machine->hotplug.fd >= 0 && machine->hotplug.all);

@@ -235,6 +235,7 @@ static void end(struct session *session)
 	process_table_release(&session->processes);
 	file_table_release(&session->files);
 	groups_release(&session->groups);
+	kept_processes_release(&session->kept);
 	made_up_session_free(session);
 }
 
@@ -422,6 +423,94 @@ static void processes_and_cpus_may_be_kept_apart(void **state)
 		assert_int_equal(context_of(session, i).start_ns, optional_of(START_NS));
 		assert_int_equal(context_of(session, i).cpu, optional_of(i ? 3 : 0));
 	}
+	end(session);
+}
+
+static const char *const chosen[] = { "serv*", "cgroup:/chosen", "image:/made/up" };
+
+static uint64_t pid_of(const struct session *session, size_t place)
+{
+	return context_of(session, place).pid;
+}
+
+static void only_chosen_processes_are_kept_apart(void **state)
+{
+	struct session *session = begin(1000, 0, false);
+	(void)state;
+	assert_int_equal(kept_processes_init(&session->kept, chosen, 3, NULL), 0);
+	struct process *grouped = add_process(session, PID + 4, false);
+	assert_int_equal(groups_add(&session->groups, &session->shares, &session->shares.own,
+				    span_of_text("/chosen/below"), &grouped->group),
+			 0);
+	for (uint32_t i = 0; i < 5; i++) {
+		if (i < 4)
+			add_process(session, PID + i, false);
+		add_context(i + 1, SAMPLE_TABLE_BY_PROCESS, PID + i, 1, i < 2 ? "server" : "cc");
+		add_count(0, i + 1, SAMPLE_TABLE_KERNEL, UINT64_MAX - 0xfff, 10 + i);
+	}
+	serve(session);
+	/* two servers, all the compilers at once, and the one in the group */
+	assert_int_equal(session->tally.count, 4);
+	assert_int_equal(pid_of(session, 0), optional_of(PID));
+	assert_int_equal(pid_of(session, 1), optional_of(PID + 1));
+	assert_int_equal(pid_of(session, 2), OPTIONAL_ABSENT);
+	assert_int_equal(context_of(session, 2).start_ns, OPTIONAL_ABSENT);
+	assert_int_equal(pid_of(session, 3), optional_of(PID + 4));
+	assert_int_equal(context_of(session, 3).start_ns, optional_of(START_NS));
+	assert_int_equal(session->tally.places[2].cell.samples, 12 + 13);
+	assert_int_equal(sum_of(session).samples, 10 + 11 + 12 + 13 + 14);
+	assert_int_equal(sum_of(session).estimate, 60 * 1000);
+	end(session);
+}
+
+static void a_process_is_kept_once_it_has_mapped_an_image(void **state)
+{
+	struct session *session = begin(1000, 0, false);
+	(void)state;
+	assert_int_equal(kept_processes_init(&session->kept, chosen, 3, NULL), 0);
+	struct process *process = add_process(session, PID, false);
+	add_process(session, PID + 1, false);
+	for (uint32_t i = 0; i < 2; i++)
+		add_context(i + 1, SAMPLE_TABLE_BY_PROCESS, PID + i, 1, "same");
+	for (int round = 0; round < 3; round++) {
+		if (round == 1)
+			assert_true(kept_processes_map(&session->kept, process,
+						       span_of_text("/made/up")));
+		/* It may call exec before it is looked at: what it is called then is another. */
+		if (round == 2)
+			assert_int_equal(process_comm(&session->processes, PID, PID,
+						      span_of_text("next"), true, 0),
+					 0);
+		for (uint32_t i = 0; i < 2; i++)
+			add_count(0, i + 1, SAMPLE_TABLE_KERNEL, UINT64_MAX - 0xfff, 1);
+		serve(session);
+		assert_int_equal(session->tally.count, round ? 2 : 1);
+	}
+	assert_int_equal(pid_of(session, 0), OPTIONAL_ABSENT);
+	assert_int_equal(pid_of(session, 1), optional_of(PID));
+	assert_int_equal(session->tally.places[0].cell.samples, 2 + 2);
+	assert_int_equal(session->tally.places[1].cell.samples, 2);
+	end(session);
+}
+
+/* Both the program before an exec, and the one after it, are sampled before either is looked at. */
+static void the_program_before_an_exec_is_kept_too(void **state)
+{
+	struct session *session = begin(1000, 0, false);
+	(void)state;
+	assert_int_equal(kept_processes_init(&session->kept, chosen, 3, NULL), 0);
+	struct process *process = add_process(session, PID, false);
+	assert_true(kept_processes_map(&session->kept, process, span_of_text("/made/up")));
+	assert_int_equal(process_comm(&session->processes, PID, PID, span_of_text("next"), true, 0),
+			 0);
+	add_context(1, SAMPLE_TABLE_BY_PROCESS, PID, 1, "first");
+	add_context(2, SAMPLE_TABLE_BY_PROCESS, PID, 2, "next");
+	for (uint32_t i = 0; i < 2; i++)
+		add_count(0, i + 1, SAMPLE_TABLE_KERNEL, UINT64_MAX - 0xfff, 1);
+	serve(session);
+	assert_int_equal(session->tally.count, 2);
+	assert_int_equal(pid_of(session, 0), optional_of(PID));
+	assert_int_equal(pid_of(session, 1), OPTIONAL_ABSENT);
 	end(session);
 }
 
@@ -626,6 +715,9 @@ int main(void)
 		cmocka_unit_test(what_an_idle_half_owes_is_paid_as_far_as_it_was_busy),
 		cmocka_unit_test(contexts_have_the_names_that_the_kernel_saw),
 		cmocka_unit_test(processes_and_cpus_may_be_kept_apart),
+		cmocka_unit_test(only_chosen_processes_are_kept_apart),
+		cmocka_unit_test(a_process_is_kept_once_it_has_mapped_an_image),
+		cmocka_unit_test(the_program_before_an_exec_is_kept_too),
 		cmocka_unit_test(images_are_the_files_that_are_mapped_there),
 		cmocka_unit_test(a_mapping_is_not_taken_for_that_of_another_program),
 		cmocka_unit_test(files_that_hold_no_program_are_left_to_addresses),

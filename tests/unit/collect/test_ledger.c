@@ -55,6 +55,7 @@ static struct scene *new_scene(void)
 			profile_add_event(session->profile, &event, &scene->samplers[i].id), 0);
 	}
 	assert_int_equal(ledger_init(&scene->ledger, session, false), 0);
+	ledger_begin(&scene->ledger, session);
 	return scene;
 }
 

@@ -1,5 +1,6 @@
 #include "collect/urgency.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -150,6 +151,52 @@ static void nobody_goes_before_others_for_longer_though_nobody_looks(void **stat
 	assert_true(now.sa_handler == SIG_DFL);
 }
 
+struct in_thread {
+	struct contest *contest;
+	pid_t first; /* the process's other thread, which is idle */
+	bool raised, lowered, first_raised;
+	int left; /* its policy at the end */
+};
+
+static void *go_before_others_in_a_thread(void *context)
+{
+	struct in_thread *seen = context;
+	struct urgency *urgency = &seen->contest->urgency;
+	uint64_t begin_ns = clock_monotonic_ns();
+	urgency_begin(urgency, NULL);
+	while (!is_raised(0) && clock_monotonic_ns() - begin_ns < LONGEST_NS)
+		urgency_look(urgency, NULL);
+	uint64_t raised_ns = clock_monotonic_ns();
+	seen->raised = is_raised(0);
+	seen->first_raised = is_raised(seen->first);
+	while (clock_monotonic_ns() - raised_ns < LONGEST_RAISE_NS + LONGEST_RAISE_NS / 10)
+		continue;
+	seen->lowered = !is_raised(0);
+	urgency_end(urgency, NULL);
+	seen->left = sched_getscheduler(0);
+	return NULL;
+}
+
+/* That takes no signals otherwise, as those that serve another one. Its own waits count, and its
+ * own priority is raised and lowered: the first thread waits for nothing but its end. */
+static void a_thread_goes_before_others_by_itself(void **state)
+{
+	struct in_thread seen = { .contest = *state, .first = getpid() };
+	pthread_t thread;
+	sigset_t all, before;
+	share_one_cpu(*state);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int ret = pthread_create(&thread, NULL, go_before_others_in_a_thread, &seen);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	assert_int_equal(ret, 0);
+	pthread_join(thread, NULL);
+	assert_true(seen.raised);
+	assert_false(seen.first_raised);
+	assert_true(seen.lowered);
+	assert_int_equal(seen.left, SCHED_OTHER);
+}
+
 /* The last look at what was waited may have been just before it begins. */
 static void what_was_waited_before_the_last_look_counts_too(void **state)
 {
@@ -291,6 +338,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			nobody_goes_before_others_for_longer_though_nobody_looks, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(a_thread_goes_before_others_by_itself, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(
 			nothing_is_urgent_before_it_begins_and_when_it_ended, set_up, tear_down),
 	};

@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,6 +20,7 @@
 #include "store/profile_file.h"
 #include "support/temporary_folder.h"
 #include "support/test_profile.h"
+#include "unit/store/crash_disk.h"
 
 #define MANY UINT64_C(300000)
 
@@ -142,6 +145,60 @@ static void what_cannot_be_written_is_said_when_it_is_taken(void **state)
 	assert_false(closing_is_running(&closing));
 }
 
+/* Waits until the thread has said that the disk is full. */
+static void await_trouble(struct closing *closing)
+{
+	struct error err = { 0 };
+	while (!closing_trouble(closing, &err)) {
+		assert_false(closing_is_over(closing));
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	assert_int_equal(err.code, -ENOSPC);
+	assert_non_null(strstr(err.text, "No space left on device"));
+	assert_false(closing_trouble(closing, &err)); /* once */
+}
+
+static void a_full_disk_is_waited_for(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
+	const char *path = temporary_folder_path(&folder, "a.prof");
+	struct test_profile delta = profile_of(20);
+	struct closing closing = { 0 };
+	struct error err = { 0 };
+	struct epoch *epoch = epoch_of(path, 10);
+	crash_disk_fail(1, 1);
+	assert_int_equal(closing_start(&closing, epoch, delta.profile, &err), 0);
+	await_trouble(&closing);
+	crash_disk_fail(0, 0);
+	struct pollfd over = { closing_poll_fd(&closing), POLLIN, 0 };
+	assert_int_equal(poll(&over, 1, 60000), 1);
+	assert_int_equal(closing_join(&closing, &err), 0);
+	assert_int_equal(rows_of(path), 20);
+}
+
+/* At the end of a recording: what was merged before stays in the open folder. */
+static void a_disk_that_stays_full_is_given_up(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
+	const struct epoch_options options = { .earlier = EPOCH_KEEP_OLD };
+	const char *path = temporary_folder_path(&folder, "a.prof");
+	struct closing closing = { 0 };
+	struct error err = { 0 };
+	struct epoch *epoch = epoch_of(path, 10);
+	crash_disk_fail(1, 1);
+	assert_int_equal(closing_start(&closing, epoch, NULL, &err), 0);
+	await_trouble(&closing);
+	closing_give_up(&closing);
+	assert_int_equal(closing_join(&closing, &err), -ENOSPC);
+	crash_disk_fail(0, 0);
+	assert_int_equal(epoch_close_leftover(path, &options, &err), 0);
+	assert_int_equal(rows_of(path), 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +206,8 @@ int main(void)
 		cmocka_unit_test(the_last_delta_is_in_what_is_written),
 		cmocka_unit_test(one_that_is_hurried_stays_open_with_all_that_it_has),
 		cmocka_unit_test(what_cannot_be_written_is_said_when_it_is_taken),
+		cmocka_unit_test(a_full_disk_is_waited_for),
+		cmocka_unit_test(a_disk_that_stays_full_is_given_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

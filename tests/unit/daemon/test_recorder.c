@@ -50,6 +50,7 @@
 #define TRIES	     3
 #define EPOCH_NS     UINT64_C(100000000)
 #define PATIENCE_NS  UINT64_C(120000000000)
+#define SOME_EPOCHS  4u
 
 /* In place of the kernel, on a thread of its own. */
 struct sampling {
@@ -199,7 +200,7 @@ static bool are_served(int signals)
 	assert_true(recorder.in_parts);
 	assert_int_equal(stored_samples(recorder.output, &rows), PLACES + sampling.made);
 	assert_int_equal(rows, PLACES + sampling.made);
-	assert_int_equal(recorder.totals.samples, PLACES + sampling.made);
+	assert_int_equal(recorder.totals.stored, PLACES + sampling.made);
 	recorder_release(&recorder);
 	print_message("%llu samples lost, longest wait %.1f ms of CPU time\n",
 		      (unsigned long long)sampling.lost, (double)sampling.longest_ns / 1e6);
@@ -233,9 +234,48 @@ static void a_ring_that_nobody_serves_is_seen_to_wait(void **state)
 	collector_free(collector);
 }
 
+static void *stop_after_some_epochs(void *context)
+{
+	const char *database = context;
+	const struct timespec look = { .tv_nsec = EPOCH_NS };
+	uint64_t begin_ns = clock_monotonic_ns();
+	while (closed_epochs(database) < SOME_EPOCHS &&
+	       clock_monotonic_ns() - begin_ns < PATIENCE_NS / 2)
+		nanosleep(&look, NULL);
+	kill(getpid(), SIGTERM);
+	return NULL;
+}
+
+/* The end of the next one is due while the one before is still being written. */
+static void epochs_end_in_time_however_rarely_samples_are_merged(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	struct recorder recorder = {
+		.output = temporary_folder_path(&folder, "db"),
+		.epoch_ns = EPOCH_NS,
+		.merge_ns = PATIENCE_NS,
+		.listener = { .say = say },
+		.signals = signals_heard(),
+		.collector = made_up_collector_new(RING_BYTES),
+	};
+	struct error err = { 0 };
+	pthread_t other;
+	if (recorder_open_epoch(&recorder, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(pthread_create(&other, NULL, stop_after_some_epochs,
+					(void *)(uintptr_t)recorder.output),
+			 0);
+	assert_int_equal(recorder_run(&recorder), 0);
+	pthread_join(other, NULL);
+	assert_true(recorder.epochs >= SOME_EPOCHS);
+	recorder_release(&recorder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(epochs_end_in_time_however_rarely_samples_are_merged),
 		cmocka_unit_test(rings_are_served_while_a_large_epoch_ends_and_is_written),
 		cmocka_unit_test(a_ring_that_nobody_serves_is_seen_to_wait),
 	};

@@ -543,6 +543,8 @@ static void guests_are_kept_apart(void **state)
 		"not name\n");
 }
 
+#define CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 static void contexts_are_names_and_control_groups(void **state)
 {
 	(void)state;
@@ -554,7 +556,7 @@ static void contexts_are_names_and_control_groups(void **state)
 	perf_put_comm(&file, 7, 8, "helper", false, 12, 0);
 	perf_record_begin(&file, PERF_RECORD_CGROUP, 0);
 	perf_put_u64(&file, 55);
-	perf_put_text(&file, "/web");
+	perf_put_text(&file, "/docker/" CONTAINER);
 	perf_put_trailer(&file, 7, 7, 13, 0);
 	perf_record_end(&file);
 	for (uint32_t tid = 7; tid < 9; tid++) {
@@ -573,7 +575,9 @@ static void contexts_are_names_and_control_groups(void **state)
 	assert_null(main.cgroup.data);
 	assert_true(span_equal(helper.comm, span_of_text("worker")));
 	assert_true(span_equal(helper.thread, span_of_text("helper")));
-	assert_true(span_equal(helper.cgroup, span_of_text("/web")));
+	assert_null(main.container.data);
+	assert_true(span_equal(helper.cgroup, span_of_text("/docker/" CONTAINER)));
+	assert_true(span_equal(helper.container, span_of_text(CONTAINER)));
 }
 
 static void sums_past_64_bits_are_refused(void **state)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ struct operation {
 };
 
 #define FILES 512
+#define FOLDER_DEPTH 8 /* folders in folders, at most */
 
 static struct {
 	char folder[256];
@@ -39,8 +41,9 @@ static struct {
 	size_t count, capacity;
 	ino_t inodes[FILES]; /* the file of a number; a number is given once */
 	int files;
-	size_t fail_at, done;
-	bool fail_for_good, failed;
+	/* atomic: a thread that writes may be stopped by another */
+	atomic_size_t fail_at, done;
+	atomic_bool fail_for_good, failed;
 } disk;
 
 static void *must(void *memory)
@@ -62,11 +65,13 @@ static struct operation *add(enum kind kind, int file)
 /* Whether this operation is the one to fail. */
 static bool fails(void)
 {
-	if (!disk.fail_at)
+	size_t at = disk.fail_at;
+	if (!at)
 		return false;
-	disk.done++;
-	bool now = disk.done == disk.fail_at || (disk.fail_for_good && disk.done > disk.fail_at);
-	disk.failed = disk.failed || now;
+	size_t done = ++disk.done;
+	bool now = done == at || (disk.fail_for_good && done > at);
+	if (now)
+		disk.failed = true;
 	return now;
 }
 
@@ -632,6 +637,29 @@ static bool has_folder(const struct name *names, int count, const char *text)
 	return false;
 }
 
+static int depth_of(const char *name)
+{
+	int depth = 0;
+	for (; *name; name++)
+		depth += *name == '/';
+	return depth;
+}
+
+/* Such numbers are summed up, for the names are in no order of their own. */
+static uint64_t number_of(const char *name)
+{
+	return hash_u64(hash_bytes(name, strlen(name)));
+}
+
+static uint64_t restore_folder(const char *folder, const char *name)
+{
+	char *path = NULL;
+	if (asprintf(&path, "%s/%s", folder, name) < 0 || mkdir(path, 0700) < 0)
+		abort();
+	free(path);
+	return number_of(name);
+}
+
 uint64_t crash_disk_restore(const char *folder, size_t count, enum crash_kind kind, uint64_t seed)
 {
 	struct random_state random = random_seed(seed);
@@ -663,23 +691,21 @@ uint64_t crash_disk_restore(const char *folder, size_t count, enum crash_kind ki
 				rename_below(names, name_count, operation->name, operation->other);
 		}
 	}
-	for (int pass = 0; pass < 2; pass++) /* folders first */
-		for (int i = 0; i < name_count; i++) {
-			char *path = NULL;
-			if ((names[i].file == A_FOLDER) != (pass == 0) ||
-			    !has_folder(names, name_count, names[i].text))
-				continue;
-			if (asprintf(&path, "%s/%s", folder, names[i].text) < 0)
-				abort();
-			/* a sum, as the names are in no order of their own */
-			uint64_t name = hash_bytes(names[i].text, strlen(names[i].text));
-			if (pass == 1)
-				name = hash_u64(name) +
-				       restore_file(path, names[i].file, count, kind, &random);
-			else if (mkdir(path, 0700) < 0)
-				abort();
-			number += hash_u64(name);
-			free(path);
-		}
+	/* Folders first, and those that others are in before these. */
+	for (int depth = 0; depth <= FOLDER_DEPTH; depth++)
+		for (int i = 0; i < name_count; i++)
+			if (names[i].file == A_FOLDER && depth_of(names[i].text) == depth &&
+			    has_folder(names, name_count, names[i].text))
+				number += restore_folder(folder, names[i].text);
+	for (int i = 0; i < name_count; i++) {
+		char *path = NULL;
+		if (names[i].file == A_FOLDER || !has_folder(names, name_count, names[i].text))
+			continue;
+		if (asprintf(&path, "%s/%s", folder, names[i].text) < 0)
+			abort();
+		number += hash_u64(number_of(names[i].text) +
+				   restore_file(path, names[i].file, count, kind, &random));
+		free(path);
+	}
 	return number;
 }

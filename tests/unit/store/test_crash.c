@@ -313,11 +313,43 @@ static void a_disk_that_stays_full_keeps_what_was_merged(void **state)
 	assert_true(k > 30);
 }
 
+/* As long as the disk is full, closing can be tried again, and then all is there. */
+static void closing_can_be_tried_again_on_a_full_disk(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
+	const char *path = temporary_folder_path(&folder, "p");
+	for (size_t k = 1, failures = 1; failures; k++) {
+		struct epoch *epoch = NULL;
+		struct error err = { 0 };
+		assert_int_equal(epoch_open(path, EPOCH_KEEP_OLD, &epoch, &err), 0);
+		for (int merge = 1; merge <= MERGES; merge++) {
+			CLEANUP(profile_freep) struct profile *one = part(0, merge);
+			assert_int_equal(epoch_merge(epoch, one, &err), 0);
+		}
+		failures = 0;
+		crash_disk_fail(k, 1);
+		for (int i = 0; epoch && i < 3; i++)
+			failures += epoch_try_close(NULL, &epoch, &err) < 0;
+		assert_true(failures || !epoch);
+		if (epoch)
+			assert_int_equal(merges_in(folder.path, "p.open", 0), MERGES);
+		crash_disk_fail(0, 0);
+		if (epoch)
+			assert_int_equal(epoch_try_close(NULL, &epoch, &err), 0);
+		assert_null(epoch);
+		assert_int_equal(merges_in(folder.path, "p", 0), MERGES);
+		assert_true(k < 100);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_merged_survives_a_crash_at_every_operation),
 		cmocka_unit_test(a_disk_full_at_any_operation_damages_nothing),
+		cmocka_unit_test(closing_can_be_tried_again_on_a_full_disk),
 		cmocka_unit_test(a_disk_that_stays_full_keeps_what_was_merged),
 	};
 	return cmocka_run_group_tests(tests, make_wanted, free_wanted);

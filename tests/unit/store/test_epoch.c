@@ -452,7 +452,7 @@ static void an_open_profile_is_read_as_plain_files(void **state)
 	/* But a recording takes over a folder alone. */
 	struct error err = { 0 };
 	assert_int_equal(epoch_open(path, EPOCH_KEEP_OLD, &epoch, &err), -ENOTDIR);
-	assert_non_null(strstr(err.text, "move it away to record here"));
+	assert_non_null(strstr(err.text, "away to record here"));
 }
 
 static void put_file(const char *path)

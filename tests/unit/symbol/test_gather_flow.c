@@ -331,6 +331,44 @@ static void branches_into_the_middle_are_found_and_look_alikes_are_not(void **st
 	}
 	assert_false(record_next_entry(record, &cursor, &place));
 }
+
+/* Code is searched in pieces of 1 MiB: a branch may begin in one and end in the next. */
+static void branches_across_pieces_are_found(void **state)
+{
+	(void)state;
+	static const char text[] = ".globl in, before, across, at\n"
+				   ".type in, @function; .type before, @function\n"
+				   ".type across, @function; .type at, @function\n"
+				   "in:	nop\n"
+				   "1:	nop\n"
+				   "2:	nop\n"
+				   "3:	ret\n"
+				   ".size in, .-in\n"
+				   ".org (1 << 20) - 1\n"
+				   "before: jne 1b\n"
+				   ".size before, .-before\n"
+				   ".org (2 << 20) - 3\n"
+				   "across: jmp 2b\n"
+				   ".size across, .-across\n"
+				   ".org 3 << 20\n"
+				   "at:	jmp 3b\n"
+				   ".size at, .-at\n"
+				   ".section .note.GNU-stack, \"\", @progbits\n";
+	CLEANUP(subject_release)
+	struct subject subject = build("p.s", text, "cc -shared -nostdlib p.s -o p");
+	uint64_t in = toolchain_address(subject.folder.path, "nm p | grep ' in$'");
+	gather(&subject, "nm", (const char *[]){ "in" }, 1, GATHER_FUNCTIONS | GATHER_FLOW);
+	const struct record *record = find(&subject, RECORD_ENTRIES, in);
+	struct entries_cursor cursor = { 0 };
+	struct entry_place place;
+	assert_non_null(record);
+	for (size_t i = 1; i <= 3; i++) {
+		assert_true(record_next_entry(record, &cursor, &place));
+		assert_int_equal(place.vaddr, in + i);
+		assert_int_equal(place.kind, ENTRY_JUMP);
+	}
+	assert_false(record_next_entry(record, &cursor, &place));
+}
 #endif
 
 static const char thrower[] = "#include <stdexcept>\n"
@@ -514,6 +552,7 @@ int main(void)
 		cmocka_unit_test(a_part_that_nothing_names_comes_in_from_elsewhere),
 #ifdef __x86_64__
 		cmocka_unit_test(branches_into_the_middle_are_found_and_look_alikes_are_not),
+		cmocka_unit_test(branches_across_pieces_are_found),
 #endif
 		cmocka_unit_test(exceptions_land_inside),
 		cmocka_unit_test(aarch64_has_the_same),

@@ -255,8 +255,8 @@ static int serve(struct collector *collector, enum service_purpose purpose, stru
 		ret = edges_service(&session->edges, EDGES_GO_ON);
 	if (ret == 0 && due)
 		ret = without_turns(collector, hotplug_follow, now);
-	if (ret == 0 && (weighs || turned > 0))
-		ret = session_settle(session, false);
+	if (ret == 0 && (weighs || turned > 0 || counted))
+		ret = session_settle(session, counted ? SETTLE_ALL : SETTLE_RINGS);
 	if (ret == 0 && weighs) {
 		if (!session->counted.table)
 			counters_redraw(&session->counters, &collector->random);
@@ -327,7 +327,7 @@ static int service_and_read(struct collector *collector, struct error *err)
 	uint64_t now_ns = clock_monotonic_ns();
 	ret = without_turns(collector, hotplug_check, now_ns);
 	if (ret == 0)
-		ret = session_settle(session, false);
+		ret = session_settle(session, SETTLE_ALL);
 	hotplug_settle(&collector->hotplug, &session->counters, &collector->ledger, now_ns);
 	/* From here on the profile is made and the owner writes it, until the next call. */
 	ring_keeper_begin(&session->keeper);
@@ -454,7 +454,7 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	turns_finish(&collector->turns, &session->counters, collector->end_ns);
 	urgency_look(&session->urgency, session->reader);
 	if (ret == 0)
-		ret = session_settle(session, true);
+		ret = session_settle(session, SETTLE_REST);
 	urgency_look(&session->urgency, session->reader);
 	tally_close(&session->tally);
 	ret = ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);

@@ -25,11 +25,14 @@ static int emit_weight(void *context, uint32_t target, const struct cell *cell)
 	return target == SESSION_FILTERED_TARGET ? 0 : tally_add(context, target, cell);
 }
 
-int session_settle(struct session *session, bool flush)
+int session_settle(struct session *session, enum settle settle)
 {
+	bool flush = settle == SETTLE_REST;
 	for (size_t i = 0; i < session->counters.sampler_count; i++) {
 		const struct sampler *sampler = &session->counters.samplers[i];
 		if (!sampler->sampled || sampler->clock)
+			continue;
+		if (settle == SETTLE_RINGS && counters_in_table(&session->counters, sampler))
 			continue;
 		for (size_t slot = 0; slot < session->counters.cpu_count; slot++) {
 			struct lane *lane = counters_lane(&session->counters, i, slot);

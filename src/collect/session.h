@@ -130,8 +130,17 @@ int session_find_process(struct session *session, uint32_t pid, struct process *
  */
 int session_place(struct session *session, struct share *share, struct lane *lane, uint64_t samples,
 		  const struct located *leaf, struct tally_place *place, uint32_t *target);
-/* Hands the weights that are settled to the tally; `flush`: all that is left. 0 or -ENOMEM. */
-int session_settle(struct session *session, bool flush);
+/*
+ * Hands the weights that are settled to the tally. Samples and the reading that gives them their
+ * weight have to be of the same time: a reading since the kernel's counts were last added is of
+ * samples that are still in the kernel. 0 or -ENOMEM.
+ */
+enum settle {
+	SETTLE_RINGS, /* the counters were read, and what the kernel counted was not added */
+	SETTLE_ALL,   /* it was */
+	SETTLE_REST,  /* and nothing comes any more: all that is left */
+};
+int session_settle(struct session *session, enum settle settle);
 
 /* count_intake.c, where session->counted has a table: */
 /* To be called when the events are open and before they start. 0 or -ENOMEM. */

@@ -279,7 +279,7 @@ static void a_sample_without_a_weight_finds_its_place_in_the_next_epoch(void **s
 	assert_int_equal(outer->vaddr, 7);
 	assert_int_equal(outer->parent, 0);
 	lane.advanced = 1000;
-	assert_int_equal(session_settle(session, true), 0);
+	assert_int_equal(session_settle(session, SETTLE_REST), 0);
 	assert_int_equal(carried->cell.samples, 1);
 	assert_int_equal(carried->cell.estimate, 500);
 	weight_release(&lane.weight);

@@ -377,6 +377,38 @@ static void what_an_idle_half_owes_is_paid_as_far_as_it_was_busy(void **state)
 	end(session);
 }
 
+/* A reading between two times that samples are added is of samples that come with the next. */
+static void samples_weigh_what_was_counted_when_they_were(void **state)
+{
+	(void)state;
+	struct session *session = begin(1000, 0, false);
+	struct counters *counters = &session->counters;
+	counters->samplers[0].clock = false;
+	counters->options.table = session->counted.table;
+	struct lane *lane = &counters->lanes[0];
+	add_count(0, 0, SAMPLE_TABLE_KERNEL, UINT64_MAX - 0xfff, 40);
+	serve(session);
+	lane->advanced = 40000 + 30000;
+	assert_int_equal(session_settle(session, SETTLE_RINGS), 0);
+	assert_int_equal(sum_of(session).estimate, 0);
+	lane->advanced += 10000;
+	add_count(0, 0, SAMPLE_TABLE_KERNEL, UINT64_MAX - 0xeff, 40);
+	serve(session);
+	assert_int_equal(session_settle(session, SETTLE_ALL), 0);
+	assert_int_equal(sum_of(session).estimate, 80000);
+	/* A window that is not full waits. */
+	lane->advanced = 20000;
+	add_count(0, 0, SAMPLE_TABLE_KERNEL, UINT64_MAX - 0xeff, 20);
+	serve(session);
+	assert_int_equal(session_settle(session, SETTLE_ALL), 0);
+	assert_int_equal(sum_of(session).estimate, 80000);
+	assert_int_equal(session_settle(session, SETTLE_REST), 0);
+	struct cell sum = sum_of(session);
+	assert_int_equal(sum.estimate, 100000);
+	assert_true(sum.squares == (unsigned __int128)100 * 1000 * 1000);
+	end(session);
+}
+
 static struct profile_context context_of(const struct session *session, size_t place)
 {
 	return profile_context(session->profile, session->tally.places[place].context);
@@ -711,6 +743,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_weigh_the_period_of_their_half),
 		cmocka_unit_test(samples_that_never_came_are_counted),
+		cmocka_unit_test(samples_weigh_what_was_counted_when_they_were),
 		cmocka_unit_test(what_a_half_owes_is_paid_by_any_of_its_samples),
 		cmocka_unit_test(what_an_idle_half_owes_is_paid_as_far_as_it_was_busy),
 		cmocka_unit_test(contexts_have_the_names_that_the_kernel_saw),

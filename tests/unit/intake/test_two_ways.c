@@ -193,7 +193,7 @@ static struct profile *through_a_ring(struct live *live, const struct perf_file 
 	/* what the kernel's counter would say */
 	live->lanes[0].advanced =
 		PERIOD * (double)(live->lanes[0].sums.stored + live->lanes[0].sums.lost_ring);
-	assert_int_equal(session_settle(session, true), 0);
+	assert_int_equal(session_settle(session, SETTLE_REST), 0);
 	struct profile *profile = profile_new();
 	struct tally_translation translation;
 	assert_non_null(profile);

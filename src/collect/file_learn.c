@@ -402,10 +402,11 @@ static void learn_content(struct file_table *table, struct file *file)
 						  file_unique(file), &identity, NULL);
 		if (ret == 0) /* its segments too: it may have been written over */
 			*file->identity = identity;
-		/* Names and code are read all the same, unless it is of a user's own file system.
-		 */
+		/* Names and code are read all the same, unless it is of a user's own file system,
+		 * or a user's file that the helper died of. */
 		file->unread = false;
-		if (ret < 0 && writer_kind(file->writer) == WRITER_MOUNTER)
+		bool died = ret == -EIO && file->writer;
+		if (died || (ret < 0 && writer_kind(file->writer) == WRITER_MOUNTER))
 			note_unread(file, ret, LEFT_OUT_READING);
 	}
 	stop_paying(table);

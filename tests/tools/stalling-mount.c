@@ -5,11 +5,11 @@
  *	stalling-mount DEVICE FOLDER PROGRAM CALLER PARENT OPERATION
  *
  * DEVICE is /dev/fuse or a node of its own that the user may open. In FOLDER it makes fuse/, empty/
- * and merged/, and runs merged/prog in FOLDER, which has PROGRAM's bytes. What a process named
- *CALLER
- * ("": any), with a parent of the name PARENT ("": any), asks by OPERATION (linux/fuse.h: 15 reads,
- * 16 writes, also what was mapped, 25 is a descriptor's close()) it never answers; "stalled" goes
- *to stdout each time. Ends all when it is killed. Exit 77: no such mounts here, and why.
+ * and merged/, and runs merged/prog in FOLDER, which has PROGRAM's bytes. It never answers what a
+ * process named CALLER ("": any), with a parent of the name PARENT ("": any), asks by OPERATION
+ * (linux/fuse.h: 15 reads, 16 writes, also what was mapped, 25 is a descriptor's close());
+ *"stalled" goes to stdout each time. Ends all when it is killed. Exit 77: no such mounts here, and
+ *why.
  */
 #include <errno.h>
 #include <fcntl.h>

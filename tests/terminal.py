@@ -157,7 +157,14 @@ class Terminal:
         self.before = termios.tcgetattr(self.end)
         environment = {**os.environ, "TERM": term, **variables}
         self.process = subprocess.Popen(command, stdin=self.end, stdout=self.end, stderr=self.end, env=environment,
-                                        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+                                        start_new_session=True, preexec_fn=Terminal.enter)
+
+    @staticmethod
+    def enter():
+        """In the new process: a job of this terminal, which keys can end though we run in the background."""
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        for number in (signal.SIGINT, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)
 
     def set_size(self, rows, columns):
         fcntl.ioctl(self.end, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

@@ -26,10 +26,10 @@ __attribute__((noinline)) void inner(int depth, int *list, int count)
 	sink++;
 }
 __attribute__((noinline)) void outer(int *list, int count) { inner(6, list, count); sink++; }
-int main(void)
+int main(int argc, char **argv) /* [SECONDS], 1 without */
 {
 	int *list = malloc(4000 * sizeof(*list));
-	while (clock() < CLOCKS_PER_SEC) /* rarely: where it costs a trap it is a part of main's time */
+	while (clock() < (argc > 1 ? atoi(argv[1]) : 1) * CLOCKS_PER_SEC) /* rarely: where it costs a trap it is a part of main's time */
 		for (int i = 0; i < 50; i++)
 			outer(list, 4000);
 }
@@ -64,7 +64,8 @@ bytes_of_a_sample() { # PROFILE
 }
 # Where the kernel walks, it does for user code alone, too; beside --edges it cannot, which is said.
 if [ "$(bytes_of_a_sample walked.prof)" -le 3000 ]; then
-	culprit record -q -F 500 -g --user -o user-code.prof -- ./chain
+	# long enough for copies of the start, before its rules are there, to be few
+	culprit record -q -F 500 -g --user -o user-code.prof -- ./chain 3
 	check "of user code" user-code.prof
 	expect_between "bytes of a sample of user code" "$(bytes_of_a_sample user-code.prof)" 1 3000
 	culprit record -F 500 -g --edges -o edges.prof -- ./chain 2>said || fail "--edges: $(cat said)"

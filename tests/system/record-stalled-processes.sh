@@ -40,7 +40,7 @@ beside all "$CULPRIT" record -q -a -F 500 --duration 1s -o all.prof
 beside one "$CULPRIT" record -q -F 500 --duration 1s -p $victim -o one.prof
 beside stalled "$CULPRIT" record -q -F 500 -p "$execs" -o stalled.prof
 begin -F 500 -p $victim -o signalled.prof
-await_events "$recorder"
+await_sampling "$recorder"
 victim_ticks() { cut -d ' ' -f 14 "/proc/$victim/stat"; }
 enough=$(($(victim_ticks) + 40))
 while kill -0 "$recorder" 2>/dev/null && [ "$(victim_ticks)" -lt $enough ]; do sleep 0.05; done

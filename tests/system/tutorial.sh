@@ -56,9 +56,9 @@ epoch tuesday
 sleep 3
 ctl pause # so that no epoch holds the moment of the change
 await_state paused 60
+sleep 1.1 # into another second than that in which the last epoch ended
 deploy -DBY_COLUMN
 deployed=$(date +@%s)
-sleep 1.1
 ctl resume
 await_state sampling 60
 sleep 3

@@ -179,13 +179,6 @@ need_cpu_sampling() {
 	[ ! -s "$rights" ] || skip "cannot sample whole CPUs here: $(cat "$rights")"
 }
 
-# await_events PID: until that recorder has opened its events, or has ended
-await_events() {
-	while kill -0 "$1" 2>/dev/null && ! ls -l "/proc/$1/fd" 2>/dev/null | grep -q perf_event; do
-		sleep 0.02
-	done
-}
-
 # await_sampling PID: until that recorder samples, or has ended. Events may be ones that it tried; its timers
 # come last.
 await_sampling() {

@@ -17,7 +17,7 @@ user ./culprit record --quiet -e cpu-clock:u -F 1000 -o first.prof -- ./busy spl
 first=$!
 trap 'kill $first 2>/dev/null || true' EXIT
 # setpriv has no events, and is the recorder afterwards
-await_events $first
+await_sampling $first
 refused=
 : >wrote
 for attempt in 1 2 3 4 5 6 7 8; do

@@ -74,7 +74,7 @@ guard_setting $paranoid
 echo -1 >$paranoid
 (exec setpriv --reuid 65534 --regid 65534 --clear-groups ./culprit record -q -a -e cpu-clock -F 1000 --duration 4s -o raised.prof) 2>said &
 recorder=$!
-await_events $recorder
+await_sampling $recorder
 nobody ./culprit record -q -a -e cpu-clock -F 100 --duration 100ms -o allowed.prof
 echo 2 >$paranoid
 expect_status 1 nobody ./culprit record -q -a -e cpu-clock -F 100 --duration 100ms -o later.prof 2>later

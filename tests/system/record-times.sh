@@ -48,7 +48,7 @@ ending=$!
 trap 'kill $pid $ending 2>/dev/null || true' EXIT
 culprit record --quiet -F 500 -p $ending,$pid --duration 1500ms -o gone.prof &
 recorder=$!
-await_events $recorder
+await_sampling $recorder
 kill $ending
 wait $ending || true
 wait $recorder

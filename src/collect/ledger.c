@@ -337,6 +337,7 @@ static int write_own(struct ledger *ledger, const struct session *session, bool 
 		{ BILL_TABLE_ENTRIES, session->counted.table != NULL,
 		  session->counted.entries - ledger->table_entries },
 		{ BILL_FRAMES_GUESSED, by_rules, session->frames_guessed - ledger->frames_guessed },
+		{ BILL_STACKS_COPIED, by_rules, session->stacks_copied - ledger->stacks_copied },
 		{ BILL_RULES_REFUSED, by_rules, session->frames.refused - ledger->rules_refused },
 		{ BILL_LOST_SIDEBAND, true,
 		  lost > ledger->lost_sideband ? lost - ledger->lost_sideband : 0 },
@@ -350,6 +351,7 @@ static int write_own(struct ledger *ledger, const struct session *session, bool 
 	ledger->ring_bytes = bytes;
 	ledger->table_entries = session->counted.entries;
 	ledger->frames_guessed = session->frames_guessed;
+	ledger->stacks_copied = session->stacks_copied;
 	ledger->rules_refused = session->frames.refused;
 	ledger->lost_sideband = lost;
 	ledger->damaged = damaged;

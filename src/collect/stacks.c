@@ -79,6 +79,7 @@ static int walk_copy(struct session *session, struct process *process,
 	walk->look_up = look_up;
 	walk->context = &walking;
 	enum walk_end end = stack_walk_run(walk, frames, STACKS_DEEPEST, &count);
+	session->stacks_copied++;
 	if (is_gone(sample, end, count, walk->stack.size))
 		return walking.failure;
 	for (size_t i = 0; i < count; i++) {

@@ -30,6 +30,8 @@ struct profile;
 /* Frames of stacks walked by unwind rules: a frame pointer led to them where no rule was; of a
  * recording */
 #define BILL_FRAMES_GUESSED "frames_guessed"
+/* Stacks walked in a copy of their memory, not by the kernel; likewise */
+#define BILL_STACKS_COPIED  "stacks_copied"
 #define BILL_RULES_REFUSED  "rules_refused" /* files whose unwind rules found no room; likewise */
 #define BILL_STACKS_FOLLOWED                                                                       \
 	"stacks_followed" /* imported: stored with a stack that frame pointers gave */

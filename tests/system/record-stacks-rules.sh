@@ -59,17 +59,17 @@ check() {
 }
 culprit record -q -F 500 -g -o walked.prof -- ./chain
 check "as is usual" walked.prof
-bytes_of_a_sample() { # PROFILE
-	echo $(($(bill "$1" ring_bytes) / $(bill "$1" stored)))
+# percent of its stacks that were walked in copies, not by the kernel
+copied() { # PROFILE
+	echo $((100 * $(bill "$1" stacks_copied) / ($(bill "$1" stored) + 1)))
 }
 # Where the kernel walks, it does for user code alone, too; beside --edges it cannot, which is said.
-if [ "$(bytes_of_a_sample walked.prof)" -le 3000 ]; then
-	# long enough for copies of the start, before its rules are there, to be few
-	culprit record -q -F 500 -g --user -o user-code.prof -- ./chain 3
+if [ "$(copied walked.prof)" -le 50 ]; then
+	culprit record -q -F 500 -g --user -o user-code.prof -- ./chain
 	check "of user code" user-code.prof
-	expect_between "bytes of a sample of user code" "$(bytes_of_a_sample user-code.prof)" 1 3000
+	expect_between "percent of copied stacks of user code" "$(copied user-code.prof)" 0 20
 	culprit record -F 500 -g --edges -o edges.prof -- ./chain 2>said || fail "--edges: $(cat said)"
-	if [ "$(bytes_of_a_sample edges.prof)" -gt 3000 ]; then
+	if [ "$(copied edges.prof)" -gt 50 ]; then
 		expect_match "what -g --edges says" "$(cat said)" "they bring copies of the stack"
 	fi
 	check "beside --edges" edges.prof
@@ -89,6 +89,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 culprit record -q -F 500 --call-graph eh,8192 -o copied.prof -- ./chain
 check "from copies" copied.prof
+expect_between "percent of copied stacks from copies" "$(copied copied.prof)" 95 100
 if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] && command -v setpriv >/dev/null; then
 	user=$(mktemp -d /tmp/culprit-stacks.XXXXXX)
 	trap 'rm -rf "$user"' EXIT

@@ -24,7 +24,8 @@ struct ledger {
 	uint64_t *away_ns;	  /* by CPU slot, in its present absence; 0: it is online */
 	bool stopped;		  /* `now` is when sampling ended */
 	uint64_t own_cpu_ns, edge_ns, ring_bytes, lost_sideband, damaged; /* billed so far */
-	uint64_t frames_guessed, stacks_copied, rules_refused, table_entries, slowed_ns; /* likewise */
+	uint64_t frames_guessed, stacks_copied, rules_refused, table_entries,
+		slowed_ns;						  /* likewise */
 	double interrupts;						  /* likewise */
 	struct sample_table_times timed;				  /* likewise */
 	struct program_time timed_walks;				  /* likewise */

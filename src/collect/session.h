@@ -105,7 +105,7 @@ struct session {
 	uint64_t stack_registers;   /* perf's mask of those that samples have */
 	unsigned call_depth;	    /* as counters_options have it */
 	uint64_t frames_guessed;    /* of all walks so far */
-	uint64_t stacks_copied;     /* of which were in a copy */
+	uint64_t stacks_copied;	    /* of which were in a copy */
 	char boot_id[40];
 	int64_t boot_offset_ns;	 /* time since boot minus CLOCK_MONOTONIC */
 	uint64_t sample_ns;	 /* time of the sample whose addresses are looked up */

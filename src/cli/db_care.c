@@ -1,6 +1,7 @@
 #include "cli/db_care.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buffer.h"
@@ -96,12 +97,27 @@ static void tell_removed(void *context, const struct database_removal *removal)
 static void put_pruned(struct json_stream *out, const void *figures)
 {
 	const struct database_pruned *pruned = figures;
+	json_stream_u64(out, "damaged", pruned->damaged);
+	json_stream_u64(out, "damaged_bytes", pruned->damaged_bytes);
 	json_stream_u64(out, "epochs", pruned->epochs);
 	json_stream_u64(out, "epoch_bytes", pruned->epoch_bytes);
 	json_stream_u64(out, "packs", pruned->packs);
 	json_stream_u64(out, "pack_bytes", pruned->pack_bytes);
 	json_stream_u64(out, "left_bytes", pruned->left_bytes);
 	json_stream_bool(out, "fits", pruned->fits);
+}
+
+static void print_pruned(const struct database_pruned *pruned, bool dry_run)
+{
+	char damaged[96] = "";
+	if (pruned->damaged)
+		snprintf(damaged, sizeof(damaged), "%" PRIu64 " damaged of %" PRIu64 " bytes, ",
+			 pruned->damaged, pruned->damaged_bytes);
+	page_line("%s%s%" PRIu64 " epoch%s of %" PRIu64 " bytes and %" PRIu64
+		  " pack%s of code of %" PRIu64 " bytes; %" PRIu64 " bytes are left",
+		  dry_run ? "would remove " : "removed ", damaged, pruned->epochs,
+		  plural(pruned->epochs), pruned->epoch_bytes, pruned->packs, plural(pruned->packs),
+		  pruned->pack_bytes, pruned->left_bytes);
 }
 
 int db_prune(const char *database, const struct db_care *care)
@@ -129,17 +145,13 @@ int db_prune(const char *database, const struct db_care *care)
 		if (status)
 			return status;
 	} else {
-		page_line("%s%" PRIu64 " epoch%s of %" PRIu64 " bytes and %" PRIu64
-			  " pack%s of code of %" PRIu64 " bytes; %" PRIu64 " bytes are left",
-			  care->dry_run ? "would remove " : "removed ", pruned.epochs,
-			  plural(pruned.epochs), pruned.epoch_bytes, pruned.packs,
-			  plural(pruned.packs), pruned.pack_bytes, pruned.left_bytes);
+		print_pruned(&pruned, care->dry_run);
 	}
 	if (ret == 0 && !pruned.fits) {
 		message_warning("'%s' is still larger than %" PRIu64
 				" bytes: the last %d epochs of each host stay with their code, "
-				"code younger than --grace, what is being recorded, and what is "
-				"not ours",
+				"code and what is damaged younger than --grace, what is being "
+				"recorded, and what is not ours",
 				database, care->most_bytes, DATABASE_KEPT_EPOCHS);
 		return 1;
 	}

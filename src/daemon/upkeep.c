@@ -1,14 +1,31 @@
 #include "daemon/upkeep.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
+
+#define OTHERS_BYTES 96 /* of the sentence about other troubles */
 
 static void note(void *context, const char *sentence)
 {
 	struct upkeep *upkeep = context;
-	if (!upkeep->trouble[0])
-		snprintf(upkeep->trouble, sizeof(upkeep->trouble), "%s", sentence);
+	if (upkeep->troubles++ == 0)
+		snprintf(upkeep->trouble, sizeof(upkeep->trouble), "%.*s",
+			 (int)(sizeof(upkeep->trouble) - OTHERS_BYTES), sentence);
+}
+
+/* That there were others than the first. */
+static void end_notes(struct upkeep *upkeep)
+{
+	size_t length = strlen(upkeep->trouble);
+	if (upkeep->troubles > 1)
+		snprintf(upkeep->trouble + length, sizeof(upkeep->trouble) - length,
+			 "; and %" PRIu64
+			 " more, which 'culprit db prune' and 'culprit db compact' "
+			 "name",
+			 upkeep->troubles - 1);
 }
 
 static bool is_stopped(void *context)
@@ -40,6 +57,7 @@ static void *run(void *context)
 		note(upkeep, err.text);
 	if (database_prune(upkeep->database, &retention, &upkeep->pruned, &err) < 0)
 		note(upkeep, err.text);
+	end_notes(upkeep);
 	atomic_store(&upkeep->over, true);
 	return NULL;
 }
@@ -49,6 +67,7 @@ bool upkeep_begin(struct upkeep *upkeep)
 	if (upkeep->running)
 		return true;
 	upkeep->trouble[0] = 0;
+	upkeep->troubles = 0;
 	upkeep->pruned = (struct database_pruned){ 0 };
 	upkeep->compacted = (struct database_compacted){ 0 };
 	atomic_store(&upkeep->over, false);

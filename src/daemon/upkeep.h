@@ -25,11 +25,13 @@ struct upkeep {
 	/* What the last one did, once upkeep_end() has returned true. */
 	struct database_pruned pruned;
 	struct database_compacted compacted;
-	char trouble[1024]; /* "": none; the first sentence about what could not be done */
+	char trouble[1024]; /* "": none; the first sentence about what could not be done, and how
+			       many others there are */
 
 	/* private */
 	pthread_t thread;
 	bool running;
+	uint64_t troubles;
 	atomic_bool over, stop;
 };
 

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "store/database_damaged.h"
 #include "store/database_folder.h"
 #include "store/database_lock.h"
 #include "store/database_uses.h"
@@ -26,14 +27,18 @@ struct pruning {
 	const struct database_retention *retention;
 	struct database_pruned *pruned;
 	struct database_uses uses;
-	bool *chosen; /* by position in uses.epochs */
+	struct damaged_epochs damaged;
+	bool *chosen;	      /* by position in uses.epochs */
+	bool *chosen_damaged; /* likewise in damaged.list */
 	uint64_t now_ns;
 };
 
 static void pruning_release(struct pruning *pruning)
 {
 	database_uses_release(&pruning->uses);
+	damaged_epochs_release(&pruning->damaged);
 	free(pruning->chosen);
+	free(pruning->chosen_damaged);
 }
 
 static void note(const struct pruning *pruning, const char *sentence)
@@ -74,16 +79,25 @@ static void keep_last(struct pruning *pruning, bool *kept)
 	}
 }
 
-static uint64_t all_bytes(const struct database_uses *uses)
+static uint64_t all_bytes(const struct pruning *pruning)
 {
+	const struct database_uses *uses = &pruning->uses;
 	uint64_t bytes = 0;
+	for (size_t i = 0; i < pruning->damaged.count; i++)
+		bytes += pruning->damaged.list[i].bytes;
 	for (size_t i = 0; i < uses->count; i++)
 		bytes += uses->epochs[i].bytes;
-	for (size_t i = 0; i < uses->image_count; i++) {
+	for (size_t i = 0; i < uses->image_count; i++)
 		bytes += uses->images[i].bytes;
-		/* nobody's already */
-		bytes -= uses->images[i].users || !uses->complete ? 0 : uses->images[i].old_bytes;
-	}
+	return bytes;
+}
+
+/* Of packs that are nobody's already. */
+static uint64_t unused_bytes(const struct database_uses *uses)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; uses->complete && i < uses->image_count; i++)
+		bytes += uses->images[i].users ? 0 : uses->images[i].old_bytes;
 	return bytes;
 }
 
@@ -102,19 +116,39 @@ static uint64_t choose(struct pruning *pruning, size_t i)
 	return bytes;
 }
 
+/* Marks what is too old of what is damaged, and the oldest of the rest until all fits. Returns the
+ * bytes that are free without it. */
+static uint64_t choose_damaged(struct pruning *pruning, uint64_t left, uint64_t age_limit_ns)
+{
+	const struct database_retention *retention = pruning->retention;
+	uint64_t grace_limit_ns = before(pruning->now_ns, retention->grace_ns), freed = 0;
+	for (size_t i = 0; i < pruning->damaged.count; i++) {
+		const struct damaged_epoch *epoch = &pruning->damaged.list[i];
+		bool too_old = epoch->since_ns < age_limit_ns;
+		bool too_much = retention->most_bytes && left - freed > retention->most_bytes;
+		pruning->chosen_damaged[i] =
+			epoch->since_ns < grace_limit_ns && (too_old || too_much);
+		freed += pruning->chosen_damaged[i] ? epoch->bytes : 0;
+	}
+	return freed;
+}
+
 /* Marks what is too old, and the oldest of the rest until all fits. 0 or -ENOMEM. */
-static int choose_epochs(struct pruning *pruning)
+static int choose_all(struct pruning *pruning)
 {
 	const struct database_uses *uses = &pruning->uses;
 	const struct database_retention *retention = pruning->retention;
 	CLEANUP(free_pointer) bool *kept = calloc(uses->count + 1, sizeof(*kept));
 	pruning->chosen = calloc(uses->count + 1, sizeof(*pruning->chosen));
-	if (!kept || !pruning->chosen)
+	pruning->chosen_damaged =
+		calloc(pruning->damaged.count + 1, sizeof(*pruning->chosen_damaged));
+	if (!kept || !pruning->chosen || !pruning->chosen_damaged)
 		return -ENOMEM;
 	keep_last(pruning, kept);
-	uint64_t left = all_bytes(uses);
+	uint64_t left = all_bytes(pruning) - unused_bytes(uses);
 	uint64_t age_limit_ns =
 		retention->older_than_ns ? before(pruning->now_ns, retention->older_than_ns) : 0;
+	left -= choose_damaged(pruning, left, age_limit_ns);
 	for (size_t i = 0; i < uses->count; i++) {
 		const struct used_epoch *epoch = &uses->epochs[i];
 		bool too_old = epoch->end_ns < age_limit_ns;
@@ -127,6 +161,26 @@ static int choose_epochs(struct pruning *pruning)
 }
 
 /* ---- removing epochs */
+
+static void remove_damaged(struct pruning *pruning)
+{
+	struct error err;
+	for (size_t i = 0; i < pruning->damaged.count; i++) {
+		const struct damaged_epoch *epoch = &pruning->damaged.list[i];
+		if (!pruning->chosen_damaged[i])
+			continue;
+		if (!pruning->retention->dry_run &&
+		    damaged_epoch_remove(pruning->database, epoch, &err) < 0) {
+			note(pruning, err.text);
+			continue;
+		}
+		const struct database_removal removal = { epoch->path, epoch->host, epoch->name,
+							  epoch->bytes };
+		pruning->pruned->damaged++;
+		pruning->pruned->damaged_bytes += epoch->bytes;
+		tell(pruning, &removal);
+	}
+}
 
 /* A leftover of a killed writer, unless another has it by now. */
 static int remove_open(const struct used_epoch *epoch, struct error *err)
@@ -368,20 +422,22 @@ int database_prune(const char *database, const struct database_retention *retent
 				     &pruning.uses, err);
 	if (ret < 0)
 		return ret;
-	uint64_t bytes = 0;
-	for (size_t i = 0; i < pruning.uses.count; i++)
-		bytes += pruning.uses.epochs[i].bytes;
-	for (size_t i = 0; i < pruning.uses.image_count; i++)
-		bytes += pruning.uses.images[i].bytes;
-	if (choose_epochs(&pruning) < 0)
-		return database_failed(err, -ENOMEM, database);
+	for (size_t i = 0; ret == 0 && i < pruning.uses.host_count; i++)
+		ret = damaged_epochs_read(&pruning.damaged, database, pruning.uses.hosts[i]);
+	if (ret == 0)
+		ret = choose_all(&pruning);
+	if (ret < 0)
+		return database_failed(err, ret, database);
+	if (!is_stopped(retention))
+		remove_damaged(&pruning);
 	for (size_t i = 0; i < pruning.uses.host_count && !is_stopped(retention); i++)
 		remove_of_host(&pruning, pruning.uses.hosts[i]);
 	if (!is_stopped(retention))
 		ret = remove_packs(&pruning, err);
 	if (!retention->dry_run && !is_stopped(retention))
 		remove_all_stale(&pruning);
-	pruned->left_bytes = bytes - pruned->epoch_bytes - pruned->pack_bytes;
+	pruned->left_bytes = all_bytes(&pruning) - pruned->damaged_bytes - pruned->epoch_bytes -
+			     pruned->pack_bytes;
 	pruned->fits = !retention->most_bytes || pruned->left_bytes <= retention->most_bytes;
 	return ret;
 }

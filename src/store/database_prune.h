@@ -4,9 +4,10 @@
  *
  * Only what has a name of ours (database_epochs.h, stash_pack.h) is removed, only regular files in
  * folders of ours or root's, and nothing through a link. Of each host the last epochs stay, and so
- * does an open one whose writer lives. Epochs go first, and then packs: killed at any moment, it
- * leaves a database that reads right, of which the next call removes the rest. Readers of what goes
- * meanwhile do without it (database_read()).
+ * does an open one whose writer lives. What was put aside as damaged (database_damaged.h) is in no
+ * report: it goes before any epoch, but not within the grace. Epochs go next, and then packs:
+ * killed at any moment, it leaves a database that reads right, of which the next call removes the
+ * rest. Readers of what goes meanwhile do without it (database_read()).
  */
 #pragma once
 
@@ -22,13 +23,14 @@ struct error;
 #define DATABASE_PACK_GRACE_NS (UINT64_C(24) * 3600 * 1000000000)
 
 struct database_removal {
-	const char *path;
+	const char *path;	  /* EPOCH.damaged also has a host and an epoch */
 	const char *host, *epoch; /* NULL: the packs of an image */
 	uint64_t bytes;
 };
 
 struct database_retention {
-	uint64_t older_than_ns; /* epochs that ended longer ago go; 0: none goes for its age */
+	uint64_t older_than_ns; /* epochs that ended, and damaged ones that were put aside, longer
+				   ago go; 0: none goes for its age */
 	uint64_t most_bytes;	/* the oldest closed epochs go until all fits in; 0: no limit */
 	uint64_t grace_ns;	/* as DATABASE_PACK_GRACE_NS, which a caller has to fill in */
 	bool dry_run;		/* nothing is removed, but all is told */
@@ -45,6 +47,7 @@ struct database_retention {
 
 /* Bytes are those of files, each rounded up to whole 4 KiB, as most file systems have it. */
 struct database_pruned {
+	uint64_t damaged, damaged_bytes;
 	uint64_t epochs, epoch_bytes;
 	uint64_t packs, pack_bytes;
 	uint64_t left_bytes;

@@ -289,7 +289,8 @@ int open_folder_remove(struct open_folder *folder, struct error *err)
 		renameat(folder->parent, passing, folder->parent, name);
 	if (ret == 0)
 		ret = replace_sync_folder(folder->parent);
-	return ret < 0 ? failed(err, ret, folder->path) : 0;
+	return ret < 0 ? error_set(err, ret, "cannot remove '%s': %s", folder->path, strerror(-ret))
+		       : 0;
 }
 
 /* ---- SQLite */

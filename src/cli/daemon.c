@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "cli/daemon_places.h"
@@ -87,6 +89,17 @@ static const struct option options[] = {
 	  "keep its figures there, for Prometheus's collector of text files", &asked.metrics,
 	  NULL },
 	{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, NULL },
+};
+
+/* Options that exclude each other. */
+static const char *const exclusive[] = {
+	"overhead frequency count",
+	"no-stacks stacks call-graph",
+	"no-socket socket",
+	"user kernel",
+	"edges no-edges",
+	"per-process-of per-process",
+	"per-process-of per-thread",
 };
 
 static const struct option *daemon_options(void)
@@ -193,6 +206,17 @@ static int find_places(const struct daemon_places *places)
 	return 0;
 }
 
+static void say_rate(const struct sampling_options *sampling)
+{
+	if (sampling->has_period)
+		page_line("rate      a sample for every %" PRIu64 " of them", sampling->period);
+	else if (sampling->has_frequency)
+		page_line("rate      %" PRIu64 " samples a second and CPU", sampling->frequency_hz);
+	else
+		page_line("rate      as many samples as %g %% of the CPUs' time buys",
+			  sampling->overhead_percent);
+}
+
 /* For --check-config. Makes nothing. */
 static int say_settings(const struct daemon_places *places)
 {
@@ -215,6 +239,7 @@ static int say_settings(const struct daemon_places *places)
 	page_line("database  %s: an epoch lasts %g s, and is merged every %g s", database,
 		  (double)asked.epoch_ns / 1e9, (double)asked.merge_ns / 1e9);
 	page_line("events   %s%s", buffer_text(&names), asked.no_stacks ? "" : ", with stacks");
+	say_rate(&asked.sampling);
 	for (size_t i = 0; i < asked.sampling.kept.count; i++)
 		page_line("%s %s", i ? "         " : "processes", asked.sampling.kept.items[i]);
 	page_line("memory    %s", asked.memory);
@@ -287,6 +312,8 @@ static int run_daemon(int argc, char **argv)
 					"'%s' is no option: a daemon samples all that "
 					"runs",
 					argv[1]);
+	for (size_t i = 0; status == 0 && i < COUNT_OF(exclusive); i++)
+		options_prefer_arguments(&verb_daemon, exclusive[i]);
 	if (status == 0)
 		status = check(&limits);
 	if (status == 0 && !asked.check_config)

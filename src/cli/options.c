@@ -21,6 +21,13 @@
 static const char *settings_path;
 static size_t settings_line;
 
+/* Options that were given, by a settings file and as arguments. */
+#define NOTED_MOST 64
+static struct noted {
+	const struct option *list[NOTED_MOST];
+	size_t count;
+} of_file, of_arguments;
+
 int options_misuse(const struct verb *verb, const char *format, ...)
 {
 	char sentence[1024];
@@ -60,9 +67,25 @@ static const struct option *find_letter(const struct option *options, char lette
 	return NULL;
 }
 
+static bool is_noted(const struct noted *noted, const struct option *option)
+{
+	for (size_t i = 0; i < noted->count; i++)
+		if (noted->list[i] == option)
+			return true;
+	return false;
+}
+
+static void note_given(const struct option *option)
+{
+	struct noted *noted = settings_path ? &of_file : &of_arguments;
+	if (noted->count < NOTED_MOST && !is_noted(noted, option))
+		noted->list[noted->count++] = option;
+}
+
 /* Stores the value of an option. 0, or the exit status after a message. */
 static int store_value(const struct verb *verb, const struct option *option, const char *text)
 {
+	note_given(option);
 	if (option->given)
 		*option->given = true;
 	switch (option->kind) {
@@ -128,6 +151,7 @@ static int parse_long(const struct verb *verb, char **argv, int argc, int *at)
 		return attached ? options_misuse(verb, "--%s takes no value", option->name)
 				: store_value(verb, option, NULL);
 	if (!attached && option->kind == OPTION_OPTIONAL_DOUBLE) {
+		note_given(option);
 		*option->given = true;
 		return 0;
 	}
@@ -174,6 +198,7 @@ static int parse(const struct verb *verb, int argc, char **argv, enum options_st
 {
 	int count = 0;
 	int i = 1;
+	of_arguments.count = 0;
 	for (; i < argc; i++) {
 		int status;
 		if (strcmp(argv[i], "--") == 0 && before && count) {
@@ -266,6 +291,7 @@ static int read_settings(const struct verb *verb, const char *path, char *text)
 {
 	int status = 0;
 	settings_path = path;
+	of_file.count = 0;
 	for (settings_line = 1; status == 0 && text; settings_line++) {
 		char *line = strsep(&text, "\n");
 		status = read_setting(verb, line);
@@ -303,6 +329,44 @@ int options_read_file(const struct verb *verb, const char *path)
 		return 1;
 	}
 	return read_settings(verb, path, kept);
+}
+
+/* As if the option had not been given. */
+static void take_back(const struct option *option)
+{
+	if (option->given)
+		*option->given = false;
+	if (option->kind == OPTION_FLAG)
+		*(bool *)option->value = false;
+	else if (option->kind == OPTION_TEXT)
+		*(const char **)option->value = NULL;
+	else if (option->kind == OPTION_LIST)
+		*(struct option_list *)option->value = (struct option_list){ 0 };
+}
+
+/* Returns the next name in *names, of *length characters, and goes on behind it; NULL at the end.
+ */
+static const char *next_name(const char **names, size_t *length)
+{
+	const char *name = *names + strspn(*names, " ");
+	*length = strcspn(name, " ");
+	*names = name + *length;
+	return *length ? name : NULL;
+}
+
+void options_prefer_arguments(const struct verb *verb, const char *names)
+{
+	const char *at = names, *name;
+	size_t length;
+	bool any = false;
+	while ((name = next_name(&at, &length)))
+		any |= is_noted(&of_arguments, find_long(verb->options(), name, length));
+	at = names;
+	while (any && (name = next_name(&at, &length))) {
+		const struct option *option = find_long(verb->options(), name, length);
+		if (option && is_noted(&of_file, option) && !is_noted(&of_arguments, option))
+			take_back(option);
+	}
 }
 
 const char *options_peek(int argc, char *const *argv, const char *name)

@@ -45,6 +45,13 @@ __attribute__((format(printf, 2, 3))) int options_misuse(const struct verb *verb
  * line; or 1 where it cannot be read.
  */
 int options_read_file(const struct verb *verb, const char *path);
+/*
+ * Of options that exclude each other, whose names stand in `names` with spaces between: where one
+ * of them was an argument, what the file says of the others does not count. They are options that
+ * have no value unless they are given, or have a place for whether they are. Called after
+ * options_parse().
+ */
+void options_prefer_arguments(const struct verb *verb, const char *names);
 /* The value of --NAME among the arguments, which are not parsed: the last one; NULL: it is not
  * there. For an option of kind OPTION_TEXT that says what to read before options_parse(). */
 const char *options_peek(int argc, char *const *argv, const char *name);

@@ -34,6 +34,12 @@ settings '# a comment\n\n  epoch = 10m\nmerge-interval=5s\nevent = cpu-clock\nno
 settings 'event = cpu-clock\nevent = task-clock\nsocket = /run/x\nmetrics = m.prom\noutput = db'
 echo "the command line replaces them"
 say daemon --config settings --check-config --epoch 1m -e page-faults
+printf 'event = cpu-clock\noutput = db\noverhead = 2\nno-stacks\nsocket = /run/x\nper-process\n' >settings
+say daemon --config settings --check-config
+say daemon --config settings --check-config -F 100 -g --no-socket --per-process-of cc
+say daemon --config settings --check-config --count 1000000
+say daemon --config settings --check-config --overhead 3
+say daemon --config settings --check-config -F 100 --overhead 3
 echo "settings that are wrong"
 settings 'epoch = 10m\nepok = 10m\n'
 settings 'event\n'

@@ -75,9 +75,9 @@ class Watch(threading.Thread):
     def run(self):
         while not self.over.wait(0.1):
             try:
-                self.resident.append(resident_bytes(self.pid))
                 self.maps = max(self.maps, map_bytes(self.pid))
-            except OSError:
+                self.resident.append(resident_bytes(self.pid))
+            except OSError:  # it has ended, with its epoch
                 return
             for process in filter(str.isdigit, os.listdir("/proc")):
                 try:
@@ -129,10 +129,10 @@ def run(name, daemon, culprit, seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         overhead.timed(command, count)
-    watch.over.set()
-    watch.join()
     process.send_signal(signal.SIGINT)
     said = process.communicate()[1]
+    watch.over.set()
+    watch.join()
     if process.returncode:
         sys.exit(f"daemon-parts: the daemon ended with {process.returncode}: {said.decode()}")
     after = metrics()

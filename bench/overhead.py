@@ -143,6 +143,17 @@ for i in range(8000):
     assert len(asking.getresponse().read()) > 600
 os.kill(child, signal.SIGTERM)
 """
+# Lays out and sorts tables, in JIT code and out of it.
+PAGE = r"""<!doctype html><title>work</title><table id=t></table><script>
+let sum = 0;
+for (let turn = 0; turn < 12; turn++) {
+    const rows = Array.from({length: 4000}, (_, i) => ({ name: `n${(i * 7919 + turn) % 4001}`, value: i * turn }));
+    rows.sort((a, b) => a.name < b.name ? -1 : 1);
+    t.innerHTML = rows.map(row => `<tr><td>${row.name}<td>${row.value}`).join("");
+    sum += t.offsetHeight + JSON.stringify(rows).length;
+}
+document.title = sum;
+</script>"""
 SOURCE_TEXT = r"""
 #include <math.h>
 #include <stdio.h>
@@ -177,7 +188,12 @@ def prepare(name):
         with open("source.c", "w") as file:
             file.write(SOURCE_TEXT)
         return ["sh", "-c", "for i in 1 2 3 4 5 6; do cc -O1 -c -o $$.o source.c || exit; done; rm $$.o"]
-    sys.exit(f"overhead: no workload '{name}'; there are gcc, memory, stream, loop, server, interpreter and parallel")
+    if name == "chromium":
+        with open("page.html", "w") as file:
+            file.write(PAGE)
+        return ["sh", "-c", "chromium --headless --no-sandbox --disable-gpu --user-data-dir=browser.$$ --virtual-time-budget=100000 "
+                "--dump-dom page.html 2>browser.said; status=$?; rm -rf browser.$$; exit $status"]
+    sys.exit(f"overhead: no workload '{name}'; there are gcc, memory, stream, loop, server, interpreter, parallel and chromium")
 
 
 def copies(name):

@@ -23,8 +23,8 @@ int recording_process_signals(sigset_t *before)
 
 void recording_process_begin(void)
 {
-	helper_nursery_start();
 #ifdef M_MMAP_THRESHOLD
-	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* of the helpers, too, which inherit it */
 #endif
+	helper_nursery_start();
 }

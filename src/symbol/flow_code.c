@@ -9,7 +9,7 @@
 
 #include "image/elf_file.h"
 
-#define PARTS_HELD 512 /* the pages of about so many functions are in memory at once */
+#define PARTS_HELD 128 /* the pages of about so many functions are in memory at once */
 
 /* Addresses that registers hold, as far as the instructions before, in address order, show: AArch64
  * makes an address with two instructions. */

@@ -51,7 +51,7 @@ static bool debug_matches(const struct elf_file *file, const struct elf_file *de
 
 #define WINDOW_BYTES 4096
 #define HAND_OVER_NS UINT64_C(20000000)
-#define FUNCTIONS_HELD 512 /* the pages of no more are in memory at once */
+#define FUNCTIONS_HELD 128 /* the pages of no more are in memory at once */
 
 struct gathering {
 	const struct elf_file *file;

@@ -12,6 +12,8 @@
 #include "symbol/gather_flow_parts.h"
 #include "symbol/symbol_table.h"
 
+#define PIECE_BYTES ((size_t)1 << 20)
+
 int vaddr_list_add(struct vaddr_list *list, uint64_t vaddr)
 {
 	if (array_reserve(&list->list, &list->capacity, list->count, sizeof(*list->list)) < 0)
@@ -104,12 +106,19 @@ static int find_pointers_in_place(struct flow_gathering *gathering,
 				  const struct elf_section *section)
 {
 	struct span bytes = elf_file_section_bytes(gathering->file, section);
+	const uint8_t *data = bytes.data;
+	size_t held = 0; /* up to there its pages are let go of */
 	int ret = 0;
 	for (size_t at = -section->vaddr & 7; ret == 0 && at < bytes.size && bytes.size - at >= 8;
 	     at += 8) {
 		uint64_t value;
-		memcpy(&value, (const uint8_t *)bytes.data + at, sizeof(value));
+		memcpy(&value, data + at, sizeof(value));
 		ret = flow_add_entry(gathering, value, ENTRY_POINTER, UINT64_MAX);
+		if (at - held >= PIECE_BYTES) {
+			elf_file_let_go_of(gathering->file,
+					   (struct span){ data + held, at - held });
+			held = at;
+		}
 	}
 	return ret;
 }
@@ -207,6 +216,7 @@ static int gather_all(struct flow_gathering *gathering)
 		ret = flow_find_branches(gathering);
 	if (ret == 0)
 		ret = find_pads(gathering);
+	elf_file_let_go(gathering->file);
 	if (ret == 0)
 		ret = find_pointers(gathering);
 	elf_file_let_go(gathering->file);

@@ -216,7 +216,9 @@ int symbol_table_build(const struct elf_file *file, const struct elf_file *debug
 	int ret = symbol_table_read(file, debug, table);
 	if (ret == 0) {
 		mark_exported(table);
+		elf_file_let_go(file);
 		ret = extents_read(file, &extents);
+		elf_file_let_go(file);
 	}
 	if (ret == 0)
 		ret = cold_parts_find(table->list, table->count, &cold);
@@ -238,10 +240,10 @@ int symbol_table_build(const struct elf_file *file, const struct elf_file *debug
 		keep_best_names(table); /* several extents may start at one place */
 		ret = mark_cold(&cold, table);
 	}
-	if (ret == 0)
-		ret = build_map(table);
 	cold_parts_release(&cold);
 	extents_release(&extents);
+	if (ret == 0)
+		ret = build_map(table);
 	if (ret < 0)
 		symbol_table_release(table);
 	return ret;

@@ -162,6 +162,12 @@ bool made_up_collector_sample(struct collector *collector)
 	return true;
 }
 
+uint64_t made_up_collector_written(const struct collector *collector)
+{
+	const struct perf_event_mmap_page *control = collector->session.counters.rings[0].memory;
+	return __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
+}
+
 uint64_t made_up_collector_served(const struct collector *collector)
 {
 	const struct perf_event_mmap_page *control = collector->session.counters.rings[0].memory;

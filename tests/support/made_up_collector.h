@@ -16,5 +16,7 @@ struct collector *made_up_collector_new(size_t ring_bytes);
 /* Writes one sample with its call chain. False: the ring is full, and the kernel would have lost
  * it. For one thread, which need not be the one that owns the collector. */
 bool made_up_collector_sample(struct collector *collector);
-/* How many bytes of the ring have been read since the collector was made. */
+/* How many bytes have been written into the ring, and how many have been read, since the collector
+ * was made. */
+uint64_t made_up_collector_written(const struct collector *collector);
 uint64_t made_up_collector_served(const struct collector *collector);

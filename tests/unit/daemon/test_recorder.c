@@ -58,6 +58,8 @@ struct sampling {
 	clockid_t owner; /* the CPU time of the recorder's thread */
 	const char *database;
 	uint64_t made, lost;
+	uint64_t oldest_end; /* of the samples up to there in the ring the last is waited for, */
+	uint64_t oldest_ns;  /* since that time of that clock */
 	uint64_t longest_ns; /* that a sample waited, by that clock */
 	atomic_bool stop;    /* when the first epoch is written, without a database */
 };
@@ -95,24 +97,31 @@ static void make_due(struct sampling *sampling, uint64_t *due_ns)
 		*due_ns = now_ns;
 }
 
+/*
+ * How long the oldest sample that nobody has read has waited so far. A thread that comes late to
+ * look sees that it was read, and not when: that is no wait.
+ */
+static void look_at_oldest(struct sampling *sampling)
+{
+	uint64_t now_ns = clock_ns(sampling->owner);
+	if (made_up_collector_served(sampling->collector) >= sampling->oldest_end) {
+		sampling->oldest_end = made_up_collector_written(sampling->collector);
+		sampling->oldest_ns = now_ns;
+	} else if (now_ns - sampling->oldest_ns > sampling->longest_ns) {
+		sampling->longest_ns = now_ns - sampling->oldest_ns;
+	}
+}
+
 static void *sample(void *context)
 {
 	struct sampling *sampling = context;
 	const struct timespec tick = { .tv_nsec = TICK_NS };
 	uint64_t begin_ns = clock_monotonic_ns(), due_ns = begin_ns, looked_ns = begin_ns;
-	uint64_t served = made_up_collector_served(sampling->collector);
-	uint64_t served_ns = clock_ns(sampling->owner);
 	bool over = false;
 	while (!over && clock_monotonic_ns() - begin_ns < PATIENCE_NS) {
 		make_due(sampling, &due_ns);
+		look_at_oldest(sampling);
 		nanosleep(&tick, NULL);
-		uint64_t now_ns = clock_ns(sampling->owner);
-		uint64_t now = made_up_collector_served(sampling->collector);
-		if (now_ns - served_ns > sampling->longest_ns)
-			sampling->longest_ns = now_ns - served_ns;
-		if (now != served)
-			served_ns = now_ns;
-		served = now;
 		over = atomic_load(&sampling->stop);
 		if (sampling->database && clock_monotonic_ns() - looked_ns > EPOCH_NS) {
 			looked_ns = clock_monotonic_ns();

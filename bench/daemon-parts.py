@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 
+sys.dont_write_bytecode = True  # beside the sources
 specification = importlib.util.spec_from_file_location("overhead", pathlib.Path(__file__).with_name("overhead.py"))
 overhead = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(overhead)

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 
+sys.dont_write_bytecode = True  # beside the sources
 specification = importlib.util.spec_from_file_location("overhead", pathlib.Path(__file__).with_name("overhead.py"))
 overhead = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(overhead)

@@ -1,6 +1,6 @@
 """How much disk a host takes in a week: epochs as large as an hour's, of a steady load and of a compiler.
 
-usage: disk.py [--seconds S] [--rate R] [--epochs N] [--sources DIR] CULPRIT
+usage: disk.py [--seconds S] [--rate R] [--epochs N] [--loads steady,compile] [--stacks] [--sources DIR] CULPRIT
 
 An hour at 1,000 samples a second and CPU is replayed in S seconds at R, 3600000 / S for a whole one: of a load
 that does not change, the samples fall on the same places either way. Stacks, which the daemon takes of a part of
@@ -89,6 +89,7 @@ def main():
     parser.add_argument("--rate", type=int, default=4000)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--loads", default="steady,compile")
+    parser.add_argument("--stacks", action="store_true", help="with stacks of one sample in ten, too")
     parser.add_argument("--sources", default=str(pathlib.Path(__file__).resolve().parent.parent / "src"))
     parser.add_argument("culprit")
     options = parser.parse_args()
@@ -96,7 +97,8 @@ def main():
     loads = {"steady": steady, "compile": lambda: compiler(options.sources)}
     for name in options.loads.split(","):
         run(name, loads[name](), options, "flat", ["--no-stacks"])
-        run(name, loads[name](), options, "with stacks", ["--stacks-frequency", str(max(1, options.rate // 10))])
+        if options.stacks:
+            run(name, loads[name](), options, "with stacks", ["--stacks-frequency", str(max(1, options.rate // 10))])
 
 
 if __name__ == "__main__":
